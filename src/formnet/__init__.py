@@ -1,0 +1,70 @@
+"""FormNet: fields out of forms, receipts and invoices.
+
+The public names, loaded when first asked for so that importing the package costs nothing.
+
+    >>> import formnet
+    >>> formnet.Document.__name__
+    'Document'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from formnet.alignment import align, find
+    from formnet.builder import DocumentBuilder
+    from formnet.corpora import open_corpus
+    from formnet.document import Document, Entity, Page, Word
+    from formnet.encoding import Encoder, collate, load_tokenizer
+    from formnet.errors import FormNetError
+    from formnet.graph import PageGraph, page_graph
+    from formnet.labels import Span, TagScheme
+    from formnet.readers import read
+    from formnet.reading_order import reorder
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Document",
+    "DocumentBuilder",
+    "Encoder",
+    "Entity",
+    "FormNetError",
+    "Page",
+    "PageGraph",
+    "Span",
+    "TagScheme",
+    "Word",
+    "align",
+    "collate",
+    "find",
+    "load_tokenizer",
+    "open_corpus",
+    "page_graph",
+    "read",
+    "reorder",
+]
+
+_HOME = {
+    "alignment": ("align", "find"),
+    "builder": ("DocumentBuilder",),
+    "corpora": ("open_corpus",),
+    "document": ("Document", "Entity", "Page", "Word"),
+    "encoding": ("Encoder", "collate", "load_tokenizer"),
+    "errors": ("FormNetError",),
+    "graph": ("PageGraph", "page_graph"),
+    "labels": ("Span", "TagScheme"),
+    "readers": ("read",),
+    "reading_order": ("reorder",),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,172 @@
+"""Choosing among the places where a document says a value, for one value and for all of a document's fields."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from formnet.alignment.search import Match, Occurrences, PageText
+from formnet.alignment.values import amount, day, fold, number
+from formnet.document import Document
+from formnet.reading_order import raster
+
+#: An "almost" match may differ from the value in this share of its characters, and needs this many of them.
+TOLERANCE = 0.2
+SHORTEST_ALMOST = 6
+
+#: How far to the left, in line heights, a word may name the value beside it; and how far above.
+_LEFT, _ABOVE = 40.0, 2.5
+#: How many words on another field's value may stand to be company.
+_NEXT = 3
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A value not found, with the text that comes closest."""
+
+    value: str
+    closest: str
+    distance: int
+
+    def __str__(self) -> str:
+        return f"{self.value!r} not found; closest is {self.closest!r}, {self.distance} characters apart"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What became of a document's fields."""
+
+    document: Document  # with an entity for each value found
+    matches: Mapping[str, Match]
+    misses: Mapping[str, Miss]
+
+
+def align(document: Document, occurrences: Literal["best", "all"] = "best") -> Alignment:
+    """Make entities of the document's keyed-in fields, the best occurrence of each or all of them.
+
+    A word belongs to one entity: a later field takes another occurrence where there is one, and none where not.
+    """
+    pages = _page_texts(document)
+    found = {name: _occurrences(pages, value) for name, value in document.fields.items()}
+    misses = {name: places for name, places in found.items() if isinstance(places, Miss)}
+    places = {name: places for name, places in found.items() if not isinstance(places, Miss)}
+    matches: dict[str, Match] = {}
+    taken: set[int] = set()
+    entities = []
+    for name in places:
+        company = [words for other in places if other != name for words in places[other].words]
+        matches[name] = match = _choose(document, places[name], name, company, taken)
+        for words in (match.words, *(match.others if occurrences == "all" else ())):
+            if taken.isdisjoint(words):
+                taken.update(words)
+                entities.append(document.entity(name, words))
+    return Alignment(document.with_entities(entities), matches, misses)
+
+
+def find(document: Document, value: str, name: str = "") -> Match | Miss:
+    """Find the words that say one value; a name helps to choose among several occurrences.
+
+    >>> from formnet.builder import DocumentBuilder
+    >>> build = DocumentBuilder("receipt")
+    >>> build.add_page(["9.00", "Total:", "RM9.00"], [[0, 0, 9, 9], [0, 20, 9, 29], [20, 20, 29, 29]], 40, 40)
+    >>> find(build.done(), "9.00", "total")
+    Match(words=(2,), how='same amount', choice="beside 'Total:', of 2", others=((0,),))
+    """
+    found = _occurrences(_page_texts(document), value)
+    return found if isinstance(found, Miss) else _choose(document, found, name, (), set())
+
+
+def _page_texts(document: Document) -> list[PageText]:
+    """Give every page as it is read, and line by line where that differs."""
+    texts = []
+    start = 0
+    for page in document.pages:
+        words = np.arange(start, start + len(page.texts))
+        texts.append(PageText(page.texts, words))
+        by_line = raster(page.boxes)
+        if (np.diff(by_line) != 1).any():
+            texts.append(PageText([page.texts[i] for i in by_line.tolist()], words[by_line]))
+        start += len(page.texts)
+    return texts
+
+
+def _occurrences(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
+    """Find the value everywhere, by the surest way that finds it anywhere."""
+    for how, found in _tiers(pages, value):
+        distinct = {frozenset(words): words for words in reversed(list(found)) if words}
+        if distinct:
+            return Occurrences(tuple(sorted(distinct.values(), key=min)), how)
+    return _almost(pages, value)
+
+
+def _tiers(pages: Sequence[PageText], value: str) -> Iterator[tuple[str, Iterable[tuple[int, ...]]]]:
+    """List the ways of finding a value, the surest first."""
+    folded, sum_of_money, date = fold(value), amount(value), day(value)
+    if sum_of_money:
+        yield "same amount", (words for page in pages for words in page.amounts(sum_of_money))
+        return
+    yield "exact", (words for page in pages for words in page.exact(folded))
+    if date:
+        yield "same date", (words for page in pages for words in page.days(date))
+    if count := number(value):
+        yield "same amount", (words for page in pages for words in page.amounts(count))
+    yield "inside words", (words for page in pages for words in page.inside(folded))
+
+
+def _almost(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
+    folded = fold(value)
+    near = [(*found, page) for page in pages if (found := page.closest(folded))]
+    if not near:
+        return Miss(value, "", len(folded))
+    distance, words, page = min(near, key=lambda item: item[0])
+    exacting = amount(value) or day(value) or len(folded) < SHORTEST_ALMOST
+    if not exacting and distance <= max(TOLERANCE * len(folded), 1):
+        return Occurrences((words,), f"almost, {distance} of {len(folded)} characters differ")
+    return Miss(value, page.say(words), distance)
+
+
+def _choose(
+    document: Document, found: Occurrences, name: str, company: Sequence[tuple[int, ...]], taken: set[int]
+) -> Match:
+    """Take the occurrence beside its name; then one in company, next to another field's value; then the first."""
+    free = [words for words in found.words if taken.isdisjoint(words)] or list(found.words)
+    ends = np.array([(words[0], words[-1]) for words in company] or np.empty((0, 2)))
+
+    def in_company(words: tuple[int, ...]) -> bool:
+        after, before = ends[:, 0] - words[-1], words[0] - ends[:, 1]
+        return bool((((after > 0) & (after <= _NEXT)) | ((before > 0) & (before <= _NEXT))).any())
+
+    ranked = [(_named_by(document, words, name), in_company(words), words) for words in free]
+    beside, accompanied, chosen = max(ranked, key=lambda item: (item[0] is not None, item[1]))  # the first of equals
+    count = len(found.words)
+    if count == 1:
+        choice = "the only one"
+    elif beside is not None:
+        choice = f"beside {beside!r}, of {count}"
+    else:
+        choice = f"{'next to another value, ' if accompanied else 'the first '}of {count}"
+    return Match(chosen, found.how, choice, tuple(words for words in found.words if words != chosen))
+
+
+def _named_by(document: Document, words: Sequence[int], name: str) -> str | None:
+    """Give the word to the left of a value, or just above it, that says the field's name."""
+    keys = [fold(part) for part in re.split(r"[\W_]+", name) if len(fold(part)) > 2]
+    if not keys:
+        return None
+    first = words[0]
+    page = int(document.page_of_word[first])
+    start = int(np.searchsorted(document.page_of_word, page))
+    boxes = document.pages[page].boxes
+    x0, y0, x1, y1 = boxes[first - start].tolist()
+    height, middle = y1 - y0, (boxes[:, 1] + boxes[:, 3]) / 2
+    left = (middle > y0) & (middle < y1) & (boxes[:, 0] < x0) & (boxes[:, 2] > x0 - _LEFT * height)
+    above = (boxes[:, 3] <= y0 + height / 2) & (boxes[:, 3] > y0 - _ABOVE * height)
+    above &= (boxes[:, 0] < x1) & (boxes[:, 2] > x0)
+    for near in (left, above):
+        for i in np.flatnonzero(near).tolist():
+            text = document.pages[page].texts[i]
+            if any(key in fold(text) for key in keys):
+                return text
+    return None

@@ -1,0 +1,94 @@
+"""Box arithmetic. A box is always (x0, y0, x1, y1), origin top left, in the units of its page."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Box = tuple[float, float, float, float]
+Boxes = NDArray[np.float64]  # [W, 4]
+
+#: A box with no extent along an axis is grown to this share of the page along it.
+SMALLEST_SHARE = 1e-3
+#: More words than this share with their middle outside the page: it is the page's size that is wrong.
+TOLERATED_OUTSIDE = 0.02
+
+
+class Flaws(NamedTuple):
+    """Which boxes were wrong and how: one mask [W] a kind."""
+
+    inverted: NDArray[np.bool_]
+    outside: NDArray[np.bool_]
+    flat: NDArray[np.bool_]
+
+
+def repair(boxes: Boxes, width: float, height: float) -> tuple[Boxes, Flaws]:
+    """Turn inverted boxes round, clip to the page, give flat boxes a little extent.
+
+    >>> fixed, flaws = repair(np.array([[30.0, 10.0, 20.0, 12.0]]), 100, 100)
+    >>> fixed.tolist(), flaws.inverted.tolist()
+    ([[20.0, 10.0, 30.0, 12.0]], [True])
+    """
+    page = np.array([width, height])
+    low, high = boxes[:, :2], boxes[:, 2:]
+    inverted = np.logical_or(*(low > high).T)
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    outside = np.logical_or(*((low < 0) | (high > page)).T)
+    low, high = np.clip(low, 0, page), np.clip(high, 0, page)
+    flat_axis = low >= high  # [W, 2]
+    if flat_axis.any():
+        extent = page * SMALLEST_SHARE
+        low = np.where(flat_axis, np.clip(low - extent / 2, 0, page - extent), low)
+        high = np.where(flat_axis, low + extent, high)
+    return np.concatenate([low, high], axis=1), Flaws(inverted, outside, np.logical_or(*flat_axis.T))
+
+
+def page_size(boxes: Boxes) -> tuple[float, float]:
+    """Guess the page around words when nothing else tells: as much margin after them as before."""
+    if len(boxes) == 0:
+        return 1.0, 1.0
+    edges = boxes.reshape(-1, 2)
+    low, high = np.maximum(edges.min(axis=0), 0), np.maximum(edges.max(axis=0), 0)
+    size = np.maximum(low + high, 1.0)
+    return float(size[0]), float(size[1])
+
+
+def fitting_size(boxes: Boxes, width: float, height: float) -> tuple[float, float]:
+    """Give the page's size, mended if more than a few words' middles lie outside it.
+
+    Text layers of turned pages often carry the sides swapped; a word or two outside is a bad word, not a bad page.
+    """
+
+    def share_outside(width: float, height: float) -> float:
+        middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+        return float(np.mean(((middle < 0) | (middle > (width, height))).any(axis=1)))
+
+    if len(boxes) == 0 or share_outside(width, height) <= TOLERATED_OUTSIDE:
+        return width, height
+    if share_outside(height, width) <= TOLERATED_OUTSIDE:
+        return height, width
+    grown = np.maximum(boxes.reshape(-1, 2).max(axis=0), (width, height))
+    return float(grown[0]), float(grown[1])
+
+
+def union(boxes: Boxes) -> Box:
+    """Give the smallest box around all of them."""
+    x0, y0 = boxes[:, :2].min(axis=0)
+    x1, y1 = boxes[:, 2:].max(axis=0)
+    return float(x0), float(y0), float(x1), float(y1)
+
+
+def line_boxes(boxes: Boxes) -> tuple[Box, ...]:
+    """Give one box for each line of text that words, in reading order, run over.
+
+    A word goes on with the line if its middle is within the line's height and it does not jump back.
+    """
+    lines: list[list[float]] = []
+    for x0, y0, x1, y1 in boxes.tolist():
+        if lines:
+            line = lines[-1]
+            if line[1] <= (y0 + y1) / 2 <= line[3] and x1 > line[0]:
+                lines[-1] = [min(line[0], x0), min(line[1], y0), max(line[2], x1), max(line[3], y1)]
+                continue
+        lines.append([x0, y0, x1, y1])
+    return tuple((a, b, c, d) for a, b, c, d in lines)

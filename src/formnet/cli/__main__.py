@@ -1,0 +1,5 @@
+"""`python -m formnet.cli` is `formnet`."""
+
+from formnet.cli import main
+
+main()

@@ -1,0 +1,45 @@
+"""A labelled corpus → labelled Documents. One file a corpus, called by the file's name: `kind:path@split`.
+
+    >>> parse_spec("funsd:data/funsd@train")
+    ('funsd', PosixPath('data/funsd'), 'train')
+
+A module here that defines `CORPUS`, a subclass of `Corpus`, is a kind of its own; there is no list to keep.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import cast
+
+from formnet.corpora.base import Corpus
+from formnet.errors import CorpusError
+from formnet.reading_order import Order
+
+__all__ = ["Corpus", "kinds", "open_corpus", "parse_spec"]
+
+
+def open_corpus(spec: str, order: Order = "given", seed: int = 0) -> Corpus:
+    """Find the corpus that `kind:path@split` names; without a split, all of them."""
+    kind, path, split = parse_spec(spec)
+    if kind not in kinds():
+        raise CorpusError(f"{spec}: {kind!r} is no kind of corpus; known are {', '.join(kinds())}.")
+    corpus = cast(type[Corpus], import_module(f"{__name__}.{kind}").CORPUS)
+    return corpus(path, split, order=order, seed=seed)
+
+
+def kinds() -> tuple[str, ...]:
+    """Name the kinds of corpus that can be opened."""
+    return tuple(module.name for module in iter_modules(__path__) if module.name != "base")
+
+
+def parse_spec(spec: str) -> tuple[str, Path, str | None]:
+    """Take `kind:path@split` apart; an @ inside a folder's name is part of the path."""
+    kind, colon, rest = spec.partition(":")
+    if not colon or not kind or not rest:
+        raise CorpusError(f"{spec!r} names no corpus; write kind:path or kind:path@split, as in funsd:data/funsd@test.")
+    path, at, split = rest.rpartition("@")
+    if not at or "/" in split:
+        return kind, Path(rest), None
+    if not path or not split:
+        raise CorpusError(f"{spec!r}: nothing stands {'before' if not path else 'after'} the @.")
+    return kind, Path(path), split

@@ -1,0 +1,20 @@
+"""Ad-buy: political ad invoices and contracts filed with the FCC, with five keyed-in values each and no boxes.
+
+Words and boxes come from the PDFs' own text layers, the values from DeepForm's labels (MIT); the documents are
+public filings. `{train,validation,test}.jsonl.gz`, our JSONL with `fields`; `formnet.alignment` finds the words.
+"""
+
+from formnet.corpora.jsonl import Jsonl
+
+
+class Adbuy(Jsonl):
+    """Invoices and contracts of the ad-buy corpus."""
+
+    entity_types = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
+
+    def expected(self) -> str:
+        """Say what should have been there."""
+        return "holds no ad-buy corpus; expected train.jsonl.gz, validation.jsonl.gz or test.jsonl.gz in it."
+
+
+CORPUS = Adbuy

@@ -1,0 +1,7 @@
+"""Documents → a batch of tensors, and the way back to words."""
+
+from formnet.encoding.batch import buckets, collate, uncollate
+from formnet.encoding.encoder import EncodedDocument, Encoder
+from formnet.encoding.tokenizer import load_tokenizer
+
+__all__ = ["EncodedDocument", "Encoder", "buckets", "collate", "load_tokenizer", "uncollate"]

@@ -1,0 +1,35 @@
+"""What a user can get wrong, one tree.
+
+    FormNetError
+    ├── DocumentError      a document that cannot be what it says: bad boxes, bad JSON, a broken entity
+    │   └── LimitError     input larger than we agree to read
+    ├── CorpusError        a corpus that is not there, or not of the kind it was called
+    ├── LabelError         entity types and tags that do not fit each other
+    └── TokenizerError     a tokenizer that cannot be loaded
+
+Every message names the place and says what to do. What only we can cause is an assertion, not one of these.
+"""
+
+
+class FormNetError(Exception):
+    """Base of everything that this package raises for a user to read."""
+
+
+class DocumentError(FormNetError):
+    """A document's content is impossible; the message names document, page and word."""
+
+
+class LimitError(DocumentError):
+    """Input is larger than the limits allow."""
+
+
+class CorpusError(FormNetError):
+    """A corpus cannot be found or is not of the kind named."""
+
+
+class LabelError(FormNetError):
+    """Labels, spans or tags contradict each other."""
+
+
+class TokenizerError(FormNetError):
+    """A tokenizer cannot be loaded from where it was named."""

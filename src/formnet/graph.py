@@ -1,0 +1,209 @@
+"""The page as a graph: a β-skeleton (β = 1, the Gabriel graph) over word centres, with the paper's features.
+
+Two words are joined when no third lies in the closed disc between them. Every such pair is an edge of the Delaunay
+triangulation, and of those it is enough to test the two corners opposite the edge. The test is made on whole
+numbers, so it is exact. The graph is connected: it holds every edge of the minimum spanning tree.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial import Delaunay, QhullError
+
+from formnet.boxes import Boxes
+from formnet.document import Page
+
+Edges = NDArray[np.int64]  # [2, E]: from, to
+Grid = NDArray[np.int64]  # [N, 2]
+
+#: The paper's "maximum number of neighbors".
+MAX_NEIGHBOURS = 8
+#: Centres are laid on a grid of this many steps: products of differences stay exact even as floats.
+GRID = 2**20
+#: Up to here all pairs are tried at once, which is quicker than a triangulation.
+FEW = 8
+
+NODE_FEATURES = 10
+EDGE_FEATURES = 11
+
+
+class PageGraph(NamedTuple):
+    """One page's graph. Edges are directed, both ways, sorted by the word they start from."""
+
+    nodes: NDArray[np.float32]  # [N, 10]
+    edges: Edges  # [2, E]
+    edge_features: NDArray[np.float32]  # [E, 11]
+
+
+def page_graph(page: Page) -> PageGraph:
+    """Build the graph of a page's words."""
+    return box_graph(page.boxes, page.width, page.height)
+
+
+def box_graph(boxes: Boxes, width: float, height: float) -> PageGraph:
+    """Build the graph of boxes on a page of this size."""
+    edges = both_ways(skeleton(on_grid(boxes)), len(boxes))
+    shares = (boxes / (width, height, width, height)).T
+    return PageGraph(node_features(shares), edges, edge_features(shares, edges, height / width))
+
+
+def on_grid(boxes: Boxes) -> Grid:
+    """Give box centres as whole numbers, twice the centre where boxes are whole numbers already: [N, 2]."""
+    twice = boxes[:, :2] + boxes[:, 2:]
+    whole = twice.astype(np.int64)
+    largest = twice.max(initial=1e-9)
+    if largest > GRID or (whole != twice).any():
+        # A power of two, so that coordinates with few binary places stay exact.
+        whole = np.rint(twice * 2.0 ** np.floor(np.log2(GRID / largest))).astype(np.int64)
+    return whole
+
+
+def skeleton(points: Grid, max_neighbours: int = MAX_NEIGHBOURS) -> Edges:
+    """Give the β-skeleton of points, the lower number first: [2, E].
+
+    Words with the very same centre hang on each other in a chain, whose first stands for them in the graph.
+    """
+    edges = _gabriel_of_triangles(points)
+    if edges is None:
+        place = points[:, 0] * (2 * GRID) + points[:, 1]
+        by_place = place.argsort(kind="stable")
+        again = np.flatnonzero(np.diff(place[by_place]) == 0)
+        first = np.delete(by_place, again + 1)
+        chain = np.stack([by_place[again], by_place[again + 1]])
+        edges = np.sort(np.concatenate([first[gabriel(points[first])], chain], axis=1), axis=0)
+    return capped(points, edges, max_neighbours)
+
+
+def gabriel(points: Grid) -> Edges:
+    """Join distinct points with no third in the closed disc between them, the lower number first: [2, E]."""
+    edges = _gabriel_of_triangles(points)
+    if edges is not None:
+        return edges
+    if len(points) <= FEW:
+        return gabriel_by_brute_force(points)
+    order = np.lexsort((points[:, 1], points[:, 0]))  # all on one line
+    return np.sort(np.stack([order[:-1], order[1:]]), axis=0)
+
+
+def _gabriel_of_triangles(points: Grid) -> Edges | None:
+    """Triangulate and keep the sides of empty discs; nothing if points are few, on one line, or not distinct."""
+    if len(points) <= FEW:
+        return None
+    try:
+        triangulation = Delaunay(points)
+    except QhullError:
+        return None
+    if len(triangulation.coplanar):  # Qhull's word for points that it left out
+        return None
+    corners = triangulation.simplices.T.astype(np.int64)  # [3, T]
+    # As complex numbers, whose product a·b̄ has the scalar product as its real part.
+    at = (points[:, 0] + 1j * points[:, 1]).take(corners)
+    side = at.take(_NEXT, axis=0) - at  # from each corner to the next: [3, T]
+    # Two sides meet at a corner head to tail: unless their product is negative the angle is not acute, and the corner
+    # lies in the disc over the side opposite to it.
+    blocked = (side * side.take(_LAST, axis=0).conj()).real >= 0
+    a, b = corners.take(_NEXT, axis=0), corners.take(_LAST, axis=0)
+    # A side stands in one or two triangles. Sorted with the verdict as the last bit, its last entry is the verdict.
+    coded = ((np.minimum(a, b) * len(points) + np.maximum(a, b)) * 2 + blocked).ravel()
+    coded.sort()
+    pair = coded >> 1
+    free = (coded & 1) == 0
+    free[:-1] &= pair[:-1] != pair[1:]
+    return _pairs(pair[free], len(points))
+
+
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def gabriel_by_brute_force(points: Grid) -> Edges:
+    """Join distinct points as defined, trying every third: for a few points, and to test `gabriel` by."""
+    away = points[:, None] - points[None]  # [N, N, 2]
+    blocked = np.einsum("kid,kjd->ijk", away, away) <= 0  # (i − k)·(j − k) ≤ 0: k is in the disc of i and j
+    everyone = np.arange(len(points))
+    blocked[everyone, :, everyone] = blocked[:, everyone, everyone] = False
+    return np.stack(np.nonzero(np.triu(~blocked.any(axis=2), 1)))
+
+
+def capped(points: Grid, edges: Edges, most: int = MAX_NEIGHBOURS) -> Edges:
+    """Take the longest edges from words with too many, but never one of the minimum spanning tree.
+
+    In the plane no point has more than six edges of the tree, so the cap can always be met without cutting the graph.
+    """
+    count = len(points)
+    degree = np.bincount(edges.ravel(), minlength=count)
+    if degree.max(initial=0) <= most:
+        return edges
+    low, high = edges
+    length = ((points[low] - points[high]) ** 2).sum(axis=1) + 1  # the tree takes 0 for no edge
+    tree = minimum_spanning_tree(coo_array((length.astype(np.float64), (low, high)), shape=(count, count)))
+    in_tree = np.isin(low * count + high, np.ravel_multi_index(tree.nonzero(), (count, count)))
+    keep = np.ones(len(low), np.bool_)
+    for edge in np.flatnonzero(~in_tree)[np.argsort(-length[~in_tree], kind="stable")].tolist():
+        ends = edges[:, edge]
+        if (degree[ends] > most).any():
+            keep[edge] = False
+            degree[ends] -= 1
+    return edges[:, keep]
+
+
+def both_ways(edges: Edges, count: int) -> Edges:
+    """Give every edge in both directions, sorted by where it starts: [2, 2E]."""
+    low, high = edges
+    coded = np.concatenate([low * count + high, high * count + low])
+    coded.sort()
+    return _pairs(coded, count)
+
+
+def _pairs(coded: NDArray[np.int64], count: int) -> Edges:
+    pairs = np.empty((2, len(coded)), np.int64)
+    np.floor_divide(coded, max(count, 1), out=pairs[0])
+    np.subtract(coded, pairs[0] * count, out=pairs[1])
+    return pairs
+
+
+def node_features(shares: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Give the four corners clockwise from the top left, then width and height, as shares of the page: [N, 10]."""
+    features = np.empty((NODE_FEATURES, shares.shape[1]), np.float32)
+    features[:8] = shares.take(_CORNERS, axis=0)
+    features[8:] = shares[2:] - shares[:2]
+    return features.T
+
+
+_CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])
+
+
+def edge_features(shares: NDArray[np.float64], edges: Edges, proportion: float) -> NDArray[np.float32]:
+    """Give the paper's attributes of directed edges k → l, from boxes as shares of the page [4, N]: [E, 11].
+
+    From k to l: between centres (x, y), top left corners, bottom right corners; the shortest distance between the boxes
+    along x and along y. Then height over width of k, of l, and of the box that covers both, in the page's proportion.
+    """
+    start, stop = edges
+    one, other = shares.take(start, axis=1), shares.take(stop, axis=1)  # [4, E]
+    features = np.empty((EDGE_FEATURES, len(start)), np.float32)
+    corners = other - one
+    features[0:2] = (corners[:2] + corners[2:]) / 2
+    features[2:6] = corners
+    outer, inner = np.minimum(one, other), np.maximum(one, other)
+    features[6:8] = np.maximum(inner[:2] - outer[2:], 0)
+    extent = shares[2:] - shares[:2]
+    aspect = extent[1] / extent[0] * proportion
+    features[8], features[9] = aspect.take(start), aspect.take(stop)
+    covering = inner[2:] - outer[:2]
+    features[10] = covering[1] / covering[0] * proportion
+    return features.T
+
+
+def neighbours(graph: PageGraph) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Give each word's neighbours, padded with −1, and the features of the edges to them: [N, 8], [N, 8, 11]."""
+    start, stop = graph.edges
+    count = len(graph.nodes)
+    slot = np.arange(len(start)) - np.searchsorted(start, np.arange(count))[start]
+    table = np.full((count, MAX_NEIGHBOURS), -1, np.int64)
+    features = np.zeros((count, MAX_NEIGHBOURS, EDGE_FEATURES), np.float32)
+    table[start, slot] = stop
+    features[start, slot] = graph.edge_features
+    return table, features

@@ -1,0 +1,45 @@
+"""Where a figure comes from: the command, the commit and the machine, kept with every result."""
+
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+
+def provenance(**configuration: Any) -> dict[str, Any]:
+    """Describe this run, so that its figures can be made again."""
+    return {
+        "command": " ".join(["formnet", *sys.argv[1:]]),
+        "commit": _commit(),
+        "configuration": configuration,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in ("formnet", "numpy", "scipy", "torch")},
+        "machine": {"cpu": _cpu(), "system": platform.system()},
+    }
+
+
+def _commit() -> str | None:
+    """Give the commit of the source tree, marked if there are changes that it does not hold; none if installed."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],  # noqa: S607
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip() or None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{len(names)} × {names[0]}" if names else platform.machine()

@@ -1,0 +1,177 @@
+"""Our own JSON: one document a line, plain or gzipped.
+
+    {"schema": "formnet.document/1", "id": "a", "pages": [{"width": 612, "height": 792,
+     "words": ["Total", "9.00"], "boxes": [[10, 10, 60, 20], [70, 10, 99, 20]]}],
+     "entities": [{"label": "total", "words": [1]}], "links": [], "fields": {"total": "9.00"}}
+
+Everything but pages may be left out; a document of one page may put the page's keys beside `id`.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from formnet.builder import DocumentBuilder
+from formnet.document import SCHEMA, Document
+from formnet.errors import DocumentError, LimitError
+
+SUFFIXES = (".jsonl", ".jsonl.gz")
+
+#: A line is a document: eleven thousand words take about half a megabyte.
+LONGEST_LINE = 64 * 2**20
+
+
+class Line(NamedTuple):
+    """One line of a file, still unread."""
+
+    file: Path
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.number}"
+
+
+def read(path: Path) -> Iterator[Document]:
+    """Give the documents in a file, one at a time."""
+    return map(parse, lines(path))
+
+
+def write(documents: Iterable[Document], path: Path) -> int:
+    """Write documents as JSONL, gzipped if the name says so; give their number."""
+    count = 0
+    with gzip.open(path, "wt", encoding="utf-8") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
+        for count, document in enumerate(documents, 1):  # noqa: B007
+            file.write(json.dumps(document.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
+    return count
+
+
+def lines(path: Path) -> Iterator[Line]:
+    """Give the lines of a file, none longer than the limit even when unpacked."""
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        number = 0
+        while True:
+            number += 1
+            try:
+                raw = file.readline(LONGEST_LINE + 1)
+                text = raw.decode()
+            except (OSError, EOFError) as error:
+                raise DocumentError(f"{path}, line {number}: cannot be unpacked: {error}.") from error
+            except UnicodeDecodeError as error:
+                raise DocumentError(f"{path}, line {number}: is not UTF-8: {error}.") from error
+            if len(raw) > LONGEST_LINE:
+                raise LimitError(f"{path}, line {number}: is longer than {LONGEST_LINE >> 20} MiB; split the document.")
+            if not raw:
+                return
+            if text.strip():
+                yield Line(path, number, text)
+
+
+def parse(line: Line) -> Document:
+    """Give the document that a line says."""
+    try:
+        return from_json(_loads(line), base=line.file.parent)
+    except DocumentError as error:
+        raise type(error)(f"{line}: {error}") from error
+
+
+def from_json(data: Any, base: Path | None = None) -> Document:
+    """Give the document that parsed JSON says; images are looked for beside `base`, without it nowhere."""
+    if not isinstance(data, dict):
+        raise DocumentError(f"a document is a JSON object, not {_kind(data)}.")
+    schema = data.get("schema", SCHEMA)
+    if schema != SCHEMA:
+        raise DocumentError(f"schema {schema!r} is not known here; this version reads {SCHEMA!r}.")
+    name = data.get("id")
+    if not isinstance(name, str) or not name:
+        raise DocumentError(f"a document needs an 'id' that is a string, not {_kind(name)}.")
+    build = DocumentBuilder(name)
+    pages = [data] if "words" in data else _items(data, "pages", name)
+    for page in pages:
+        build.add_page(
+            _texts(page, name),
+            _items(page, "boxes", name),
+            _number(page, "width", name),
+            _number(page, "height", name),
+            confidences=page.get("confidences"),
+            image=_image(page, base, name),
+        )
+    for entity in _items(data, "entities", name, optional=True):
+        build.add_entity(*_entity(entity, name))
+    for link in _items(data, "links", name, optional=True):
+        if not _are(link, int) or len(link) != 2:
+            raise DocumentError(f"document {name!r}: a link is two entity numbers, not {link!r}.")
+        build.add_link(*link)
+    return build.done(_fields(data, name))
+
+
+def _entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
+    if not isinstance(entity, dict) or not isinstance(entity.get("label"), str) or not _are(entity.get("words"), int):
+        raise DocumentError(f"document {name!r}: an entity needs a 'label' and 'words', a list of word numbers.")
+    return entity["label"], entity["words"], _number(entity, "score", name)
+
+
+def _loads(line: Line) -> Any:
+    try:
+        return json.loads(line.text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"is not JSON: {error}.") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number that JSON has")
+
+
+def _items(data: Any, key: str, name: str, *, optional: bool = False) -> Sequence[Any]:
+    value = data.get(key) if isinstance(data, dict) else None
+    if value is None and optional:
+        return ()
+    if not isinstance(value, list):
+        raise DocumentError(f"document {name!r}: {key!r} should be a list, not {_kind(value)}.")
+    return value
+
+
+def _texts(page: Any, name: str) -> Sequence[str]:
+    texts = _items(page, "words", name)
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DocumentError(f"document {name!r}: word {i} is {text!r}; a word is a string.")
+    return texts
+
+
+def _number(data: Any, key: str, name: str) -> float | None:
+    value = data.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DocumentError(f"document {name!r}: {key!r} should be a number, not {value!r}.")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise DocumentError(f"document {name!r}: {key!r} is too large.") from error
+
+
+def _image(page: Any, base: Path | None, name: str) -> Path | None:
+    value = page.get("image")
+    if value is None:
+        return None
+    if not isinstance(value, str) or "\0" in value:
+        raise DocumentError(f"document {name!r}: 'image' should be a path, not {value!r}.")
+    return None if base is None else base / value
+
+
+def _fields(data: Any, name: str) -> dict[str, str]:
+    fields = data.get("fields") or {}
+    if not isinstance(fields, dict) or not _are(list(fields.values()), str):
+        raise DocumentError(f"document {name!r}: 'fields' should map names to strings.")
+    return fields
+
+
+def _are(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else type(value).__name__

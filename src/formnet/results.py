@@ -1,0 +1,67 @@
+"""Figures in the docs are generated from `results/*.json`, and checked to be what the JSON says.
+
+A table stands between `<!-- results:NAME -->` and `<!-- /results -->` in a Markdown file.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from formnet.errors import FormNetError
+
+_BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+
+
+def refresh(root: Path) -> Iterator[tuple[Path, str, str]]:
+    """Give every Markdown file that holds tables, as it is and as the results say it should be."""
+    files = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    for file in sorted(files):
+        text = file.read_text(encoding="utf-8")
+        if _BLOCK.search(text):
+            yield file, text, _BLOCK.sub(lambda block: block[1] + render(block["name"], root) + block[3], text)
+
+
+def render(name: str, root: Path) -> str:
+    """Make the table called so."""
+    if name not in TABLES:
+        raise FormNetError(f"there is no table {name!r}; known are {', '.join(TABLES)}.")
+    file = root / "results" / f"{name}.json"
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormNetError(f"{file}: cannot be read: {error}.") from error
+    return TABLES[name](record)
+
+
+def _alignment(record: dict[str, Any]) -> str:
+    rows = [("corpus", "field", "values", "found", "share")]
+    for corpus, result in record["corpora"].items():
+        kind, _, path = corpus.partition(":")
+        split = f"{kind} {path.partition('@')[2]}".strip()
+        for field, counts in [*result["fields"].items(), ("**all**", result["all"])]:
+            rows.append((split, field, f"{counts['values']:,}", f"{counts['found']:,}", f"{counts['share']:.2%}"))
+    return _markdown(rows)
+
+
+def _graph(record: dict[str, Any]) -> str:
+    low, high = record["ratio_spread"]
+    cost = record["milliseconds_per_page"]
+    rows = [
+        ("what", "measured"),
+        ("whole graph with features ÷ bare Delaunay", f"{record['ratio_to_delaunay']:.2f} ({low:.2f} to {high:.2f})"),
+        ("a page of FUNSD, on average", f"{cost['graph']:.2f} ms, of which Delaunay {cost['delaunay']:.2f} ms"),
+    ]
+    for points, seconds in zip(record["points"], record["seconds"], strict=True):
+        rows.append((f"one page of {points:,} words", f"{seconds:.3f} s"))
+    return _markdown(rows)
+
+
+TABLES: dict[str, Callable[[dict[str, Any]], str]] = {"alignment": _alignment, "graph": _graph}
+
+
+def _markdown(rows: list[tuple[str, ...]]) -> str:
+    head, *body = rows
+    lines = [head, ("---",) * len(head), *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

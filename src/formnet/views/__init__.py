@@ -1,0 +1,1 @@
+"""Pictures: what the model is given and what it gives, drawn on the page."""

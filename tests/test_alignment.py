@@ -1,0 +1,189 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formnet.alignment import Match, Miss, align, find
+from formnet.alignment.search import edit_distances
+from formnet.alignment.values import amount, amounts, day, days, decimal, fold
+from formnet.builder import DocumentBuilder
+from formnet.corpora import open_corpus
+from formnet.document import Document
+from formnet.inspection import AlignmentReport
+
+
+def page_of(*lines: str, fields: dict[str, str] | None = None) -> Document:
+    """Lines of words, ten units a character, twenty a line."""
+    texts, boxes = [], []
+    for y, line in enumerate(lines):
+        x = 0
+        for word in line.split(" "):
+            if word:
+                texts.append(word)
+                boxes.append([x * 10, y * 20, (x + len(word)) * 10, y * 20 + 15])
+            x += len(word) + 1
+    build = DocumentBuilder("page")
+    build.add_page(texts, boxes, 1000, 20 * len(lines) + 20)
+    return build.done(fields)
+
+
+def said(document: Document, value: str, name: str = "") -> str:
+    found = find(document, value, name)
+    assert isinstance(found, Match), found
+    return " ".join(document.texts[i] for i in found.words)
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "words"),
+    [
+        ("by ACME  Ltd. today", "acme ltd", "ACME Ltd."),
+        ("by A.C.M.E. Ltd today", "ACME LTD", "A.C.M.E. Ltd"),
+        ("total RM9.00 paid", "9.00", "RM9.00"),
+        ("total $10,910.00 paid", "10910", "$10,910.00"),
+        ("total 1.234,50 EUR", "€1,234.50", "1.234,50"),
+        ("total: 9.00 paid", "RM 9.00", "9.00"),
+        ("on 03/27/2020 -", "3/27/20", "03/27/2020"),
+        ("on 27 March 2020 -", "27/03/2020", "27 March 2020"),
+        ("on Mar27/20 -", "03/27/20", "Mar27/20"),
+        ("on 2020-03-27 -", "March 27, 2020", "2020-03-27"),
+        ("Date:27/03/2020 16:30", "27/03/2020", "Date:27/03/2020"),
+        ("No:12345X end", "12345X", "No:12345X"),
+        ("Café Zoë here", "CAFE ZOE", "Café Zoë"),
+        ("Tel #: 555 - 0142 .", "5550142", "555 - 0142"),
+        ("the Bulding Materials Conpany Ltd", "Building Materials Company Ltd", "Bulding Materials Conpany Ltd"),
+    ],
+)
+def test_values_are_found_as_people_write_them(line: str, value: str, words: str) -> None:
+    assert said(page_of(line), value) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("total 900 or 19.00", "9.00"),
+        ("number 1234567 only", "34567"),
+        ("on 04/03/2020", "03/04/2020"),
+        ("on 28-11-18", "28-01-18"),
+        ("nothing of the kind", "Building Materials"),
+        ("x", "—"),
+    ],
+)
+def test_what_is_not_there_is_not_found(line: str, value: str) -> None:
+    assert isinstance(find(page_of(line), value), Miss)
+
+
+def test_a_miss_tells_the_closest_text() -> None:
+    miss = find(page_of("Invoice 28-11-18 of today"), "28-01-18")
+    assert isinstance(miss, Miss)
+    assert miss.closest == "28-11-18"
+    assert "closest is '28-11-18', 1 characters apart" in str(miss)
+
+
+def test_nothing_is_found_on_an_empty_page() -> None:
+    assert isinstance(find(page_of(), "9.00"), Miss)
+    assert isinstance(find(page_of(), "text"), Miss)
+
+
+def test_a_value_may_run_over_lines_and_columns() -> None:
+    assert said(page_of("to 12 Main", "Street, Kelby"), "12 Main Street Kelby") == "12 Main Street, Kelby"
+    columns = DocumentBuilder("columns")  # read column by column, but the value stands along the line
+    columns.add_page(["Name", "Born", "Ann", "1990"], [[0, 0, 9, 9], [0, 20, 9, 29], [50, 0, 59, 9], [50, 20, 59, 29]])
+    assert said(columns.done(), "Name Ann") == "Name Ann"
+
+
+def test_the_occurrence_beside_the_name_is_chosen() -> None:
+    document = page_of("9.00 tea", "Total 9.00", "Cash 9.00")
+    match = find(document, "9.00", "total")
+    assert isinstance(match, Match)
+    assert match.words == (3,)
+    assert match.choice == "beside 'Total', of 3"
+    assert match.others == ((0,), (5,))
+    above = page_of("x 7.00", "Gross", "7.00")
+    assert find(above, "7.00", "gross_amount").choice == "beside 'Gross', of 2"  # type: ignore[union-attr]
+    assert find(document, "9.00", "").choice == "the first of 3"  # type: ignore[union-attr]
+
+
+def test_values_next_to_each_other_are_preferred() -> None:
+    document = page_of(
+        "printed 03/01/20", "from 03/01/20 - 03/08/20", fields={"flight_start": "03/01/20", "flight_end": "03/08/20"}
+    )
+    alignment = align(document)
+    assert alignment.matches["flight_start"].words == (3,)
+    assert [e.words for e in alignment.document.entities] == [(3,), (5,)]
+
+
+def test_a_word_belongs_to_one_entity() -> None:
+    twice = page_of("5/1/20 - 5/1/20", fields={"start": "5/1/20", "end": "5/1/20"})
+    assert sorted(e.words for e in align(twice).document.entities) == [(0,), (2,)]
+    once = page_of("on 5/1/20", fields={"start": "5/1/20", "end": "5/1/20"})
+    alignment = align(once)
+    assert [e.label for e in alignment.document.entities] == ["start"]
+    assert set(alignment.matches) == {"start", "end"}
+
+
+def test_all_occurrences_on_request() -> None:
+    document = page_of("9.00 tea", "Total 9.00", fields={"total": "9.00"})
+    assert len(align(document).document.entities) == 1
+    assert len(align(document, "all").document.entities) == 2
+
+
+@given(st.text(alphabet="abc", max_size=6), st.text(alphabet="abc", max_size=10))
+def test_edit_distances_are_those_of_the_plain_table(pattern: str, text: str) -> None:
+    table = [[0] * (len(text) + 1)]
+    for i, p in enumerate(pattern, 1):
+        row = [i]
+        for j, t in enumerate(text, 1):
+            row.append(min(table[-1][j] + 1, row[-1] + 1, table[-1][j - 1] + (p != t)))
+        table.append(row)
+    codes = [np.array([ord(c) for c in s], np.uint32) for s in (pattern, text)]
+    assert edit_distances(*codes).tolist() == table[-1]
+
+
+@given(st.lists(st.text(alphabet="aB1.-/ é$", min_size=1, max_size=5), min_size=1, max_size=8), st.data())
+def test_every_stretch_of_words_is_found_again(words: list[str], draw: st.DataObject) -> None:
+    texts = [word for word in words if word.strip()]
+    if not texts:
+        return
+    build = DocumentBuilder("line")
+    build.add_page(texts, [[i * 10, 0, i * 10 + 9, 9] for i in range(len(texts))], 1000, 20)
+    document = build.done()
+    start = draw.draw(st.integers(0, len(texts) - 1))
+    stop = draw.draw(st.integers(start + 1, len(texts)))
+    value = " ".join(texts[start:stop])
+    if fold(value):
+        found = find(document, value)
+        assert isinstance(found, Match), value
+        assert fold(value) in fold(" ".join(document.texts[i] for i in found.words)) or amount(value) or day(value)
+
+
+@given(st.text(max_size=30))
+def test_reading_values_never_fails(text: str) -> None:
+    fold(text)
+    amount(text)
+    day(text)
+    list(amounts(text))
+    list(days(text))
+
+
+def test_numbers_in_either_convention() -> None:
+    assert [str(decimal(n)) for n in ("1,234.50", "1.234,50", "12", "1,234", "0.5")] == [
+        "1234.50",
+        "1234.50",
+        "12",
+        "1234",
+        "0.5",
+    ]
+
+
+@pytest.mark.parametrize(("corpus", "share"), [("sroie:sroie@train", 0.97), ("adbuy:adbuy@train", 0.96)])
+def test_coverage_on_real_documents(data: Path, corpus: str, share: float) -> None:
+    kind, _, path = corpus.partition(":")
+    report = AlignmentReport()
+    for document in open_corpus(f"{kind}:{data}/{path}"):
+        report.add(document)
+    overall = report.overall
+    assert overall.found / overall.values >= share
+    assert len(report.misses) == overall.values - overall.found
+    assert len(report.hits) == overall.found

@@ -1,0 +1,155 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from formnet.cli import app, main
+from formnet.views.graph import ACROSS, ALONG
+
+run = CliRunner()
+
+
+def formnet(*words: str) -> str:
+    result = run.invoke(app, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_help_and_version() -> None:
+    assert "data" in formnet("--help")
+    assert formnet("--version").startswith("formnet ")
+    for room in ("data", "view", "bench"):
+        assert "Usage" in formnet(room, "--help")
+
+
+def test_nothing_heavy_is_imported_for_help() -> None:
+    heavy = ("torch", "numpy", "scipy", "PIL", "transformers")
+    code = f"import formnet, formnet.cli, sys; print([m for m in {heavy} if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
+
+
+def test_help_is_as_quick_as_a_bare_typer_program(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.py"
+    bare.write_text("import typer\napp = typer.Typer()\n@app.command()\ndef hello(name: str): ...\napp()\n")
+
+    def seconds(*command: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command, "--help"], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    seconds("-m", "formnet.cli")  # byte code
+    ours, theirs = zip(*[(seconds("-m", "formnet.cli"), seconds(str(bare))) for _ in range(7)], strict=True)
+    assert min(ours) < 1.5 * min(theirs)
+
+
+def test_stats(examples: Path) -> None:
+    table = formnet("data", "stats", f"jsonl:{examples}")
+    assert "item.name, × words" in table
+    counts = json.loads(formnet("data", "stats", f"jsonl:{examples}", "--json"))["documents"]
+    assert (counts["documents"], counts["pages"], counts["entities"]) == (2, 3, 36)
+    assert counts["fields"]["total"] == 2
+    assert counts["scattered_entities"] == 0
+    shuffled = json.loads(formnet("data", "stats", f"jsonl:{examples}", "--json", "--order", "shuffled"))["documents"]
+    assert shuffled["scattered_entities"] > 5
+
+
+def test_validate(examples: Path, tmp_path: Path) -> None:
+    assert "nothing to mend" in formnet("data", "validate", f"jsonl:{examples}")
+    page = {"width": 10, "height": 10, "words": ["a", "b"], "boxes": [[3, 0, 2, 1], [0, 0, 1, 1]]}
+    rows = [
+        {"id": "mended", **page, "entities": [{"label": "x", "words": [0, 1]}, {"label": "y", "words": [1]}]},
+        {"id": "refused", **page, "boxes": [[0, 0, 1, 1]]},
+        {"id": "mended", **page},
+    ]
+    file = tmp_path / "bad.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    result = run.invoke(app, ["data", "validate", f"jsonl:{file}"])
+    assert result.exit_code == 1
+    for words in ("'a' [3.0, 0.0, 2.0, 1.0]", "2 words but 1 boxes", "line 2", "id used twice", "overlapping entities"):
+        assert words in result.output
+    counts = json.loads(run.invoke(app, ["data", "validate", f"jsonl:{file}", "--json"]).output)["counts"]
+    assert counts == {"inverted box turned round": 2, "overlapping entities": 1, "refused": 1, "id used twice": 1}
+    file.write_text(json.dumps(rows[2]))
+    formnet("data", "validate", f"jsonl:{file}")
+    assert run.invoke(app, ["data", "validate", f"jsonl:{file}", "--strict"]).exit_code == 1
+
+
+def test_convert_and_align(examples: Path, tmp_path: Path) -> None:
+    from formnet.corpora import open_corpus
+
+    out = tmp_path / "out.jsonl.gz"
+    assert "2 documents" in formnet("data", "convert", f"jsonl:{examples}", str(out), "--align")
+    assert {e.label for d in open_corpus(f"jsonl:{out}") for e in d.entities} == {
+        "company",
+        "date",
+        "due_date",
+        "invoice_number",
+        "total",
+        "vendor",
+    }
+    table = formnet("data", "align", f"jsonl:{examples}", "--sample", "3")
+    assert table.count("hit ") == 3
+    record = json.loads(formnet("data", "align", f"jsonl:{examples}", "--json"))
+    assert record["corpora"][f"jsonl:{examples}"]["all"]["found"] == 7
+    assert record["configuration"] == {"corpora": [f"jsonl:{examples}"]}
+    assert run.invoke(app, ["data", "convert", f"jsonl:{examples}", str(tmp_path / "out.txt")]).exit_code == 2
+
+
+def test_view_graph(examples: Path, tmp_path: Path) -> None:
+    out = tmp_path / "graph.png"
+    said = formnet(
+        "view", "graph", f"jsonl:{examples}", "--document", "printer-invoice", "--page", "2", "--out", str(out)
+    )
+    assert "35 words" in said
+    with Image.open(out) as picture:
+        assert max(picture.size) == 2000
+        colours = np.array([colour for _, colour in picture.convert("RGB").getcolors(2**24) or []])
+    for meant in (ALONG, ACROSS):
+        assert (np.abs(colours - meant).max(axis=1) < 16).any()
+
+
+def test_view_graph_over_a_scan(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "graph.png"
+    formnet("view", "graph", f"funsd:{data}/funsd@test", "--out", str(out))
+    with Image.open(out) as picture:
+        assert picture.height == 2000
+
+
+def test_bench_graph(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from formnet.benchmarks import graph
+
+    monkeypatch.setattr(graph.benchmark, "__defaults__", ((100, 1000),))
+    record = json.loads(formnet("bench", "graph", f"jsonl:{examples}", "--repeats", "2", "--json"))
+    assert record["points"] == [100, 1000]
+    assert len(record["seconds"]) == 2
+    assert record["ratio_to_delaunay"] > 1
+    assert "Delaunay" in formnet("bench", "graph", f"jsonl:{examples}", "--repeats", "1")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["data", "stats", "nonsense"], "names no corpus"),
+        (["data", "stats", "funsd:/nowhere"], "no such file"),
+        (["view", "graph", "EXAMPLES", "--document", "x"], "holds no document 'x'"),
+        (["view", "graph", "EXAMPLES", "--page", "9"], "no page 9"),
+    ],
+)
+def test_mistakes_are_one_line(
+    words: list[str], says: str, examples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["formnet", *(w.replace("EXAMPLES", f"jsonl:{examples}") for w in words)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1

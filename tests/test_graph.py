@@ -1,0 +1,192 @@
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from formnet.corpora import open_corpus
+from formnet.graph import MAX_NEIGHBOURS, box_graph, capped, gabriel, neighbours, on_grid, page_graph, skeleton
+
+Pairs = set[tuple[int, int]]
+
+
+def by_definition(points: np.ndarray) -> Pairs:
+    """Every pair with no third point in the closed disc over it: d²(i,j) < d²(i,k) + d²(j,k) for all k."""
+    squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    pairs = set()
+    for i in range(len(points)):
+        third = squared[i][None, :] + squared  # [j, k]
+        third[:, i] = third[np.arange(len(points)), np.arange(len(points))] = np.iinfo(np.int64).max
+        joined = squared[i] < third.min(axis=1)
+        pairs |= {(i, j) for j in np.flatnonzero(joined).tolist() if j > i}
+    return pairs
+
+
+def as_pairs(edges: np.ndarray) -> Pairs:
+    pairs = list(map(tuple, edges.T.tolist()))
+    assert len(set(pairs)) == len(pairs)
+    return set(pairs)
+
+
+def is_connected(count: int, edges: np.ndarray) -> bool:
+    graph = coo_array((np.ones(edges.shape[1]), tuple(edges)), shape=(count, count))
+    return count == 0 or connected_components(graph, directed=False)[0] == 1
+
+
+def distinct(points: list[tuple[int, int]]) -> np.ndarray:
+    return np.array(list(dict.fromkeys(points)), np.int64).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("corpus", ["funsd:funsd", "sroie:sroie"])
+def test_graph_is_the_definition_on_real_pages(data: Path, corpus: str) -> None:
+    kind, _, folder = corpus.partition(":")
+    pages = 0
+    for document in open_corpus(f"{kind}:{data}/{folder}"):
+        for page in document.pages:
+            points = on_grid(page.boxes)
+            first = np.unique(points, axis=0, return_index=True)[1]
+            assert as_pairs(gabriel(points[np.sort(first)])) == by_definition(points[np.sort(first)]), document.id
+            edges = page_graph(page).edges
+            assert is_connected(len(points), edges), document.id
+            assert np.bincount(edges[0], minlength=len(points)).max() <= MAX_NEIGHBOURS
+            pages += 1
+    assert pages == {"funsd": 199, "sroie": 973}[kind]
+
+
+small = st.integers(0, 6)
+large = st.integers(0, 2**20)
+clouds = st.one_of(
+    st.lists(st.tuples(small, small), max_size=40),  # grids, duplicates, points on one circle
+    st.lists(st.tuples(large, large), max_size=30),
+    st.lists(st.tuples(st.integers(0, 300), st.just(7)), max_size=20),  # a line
+    st.lists(st.integers(0, 90).map(lambda t: (3 * t, 2 * t)), max_size=20),  # a slanted line
+    st.lists(st.tuples(large, st.integers(0, 2)), max_size=30),  # nearly a line
+)
+
+
+@given(clouds)
+@example([])
+@example([(5, 5)])
+@example([(5, 5), (9, 9)])
+@example([(0, 0), (4, 0), (0, 4)])
+@example([(x, y) for x in range(6) for y in range(6)])
+@example([(0, 0), (2**20, 0), (0, 2**20), (2**20, 2**20), (2**19, 2**19), (2**19 + 1, 2**19), (3, 7), (9, 1), (8, 8)])
+def test_graph_is_the_definition_on_made_points(points: list[tuple[int, int]]) -> None:
+    once = distinct(points)
+    edges = gabriel(once)
+    assert as_pairs(edges) == by_definition(once)
+    assert is_connected(len(once), edges)
+
+
+@given(clouds)
+@example([(1, 1)] * 12)
+@example([(1, 1)] * 3 + [(2, 2)] * 3)
+def test_graph_with_duplicates_is_connected_and_capped(points: list[tuple[int, int]]) -> None:
+    array = np.array(points, np.int64).reshape(-1, 2)
+    edges = skeleton(array)
+    as_pairs(edges)
+    assert (edges[0] < edges[1]).all()
+    assert is_connected(len(array), edges)
+    assert np.bincount(edges.ravel(), minlength=1).max() <= MAX_NEIGHBOURS
+    once = distinct(points)
+    joined = {tuple(sorted((points[i], points[j]))) for i, j in edges.T.tolist() if points[i] != points[j]}
+    expected = {tuple(sorted((tuple(once[i]), tuple(once[j])))) for i, j in as_pairs(capped(once, gabriel(once)))}
+    if len(points) == len(once) or np.bincount(gabriel(once).ravel(), minlength=1).max() < MAX_NEIGHBOURS:
+        assert joined == expected
+
+
+def test_a_ring_around_a_word_is_capped_without_cutting_it_off() -> None:
+    angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = np.rint(np.stack([np.cos(angles), np.sin(angles)], axis=1) * 10_000).astype(np.int64)
+    points = np.concatenate([[[0, 0]], ring]) + 20_000
+    assert np.bincount(gabriel(points).ravel()).max() > MAX_NEIGHBOURS
+    edges = skeleton(points)
+    assert np.bincount(edges.ravel()).max() <= MAX_NEIGHBOURS
+    assert is_connected(len(points), edges)
+    assert as_pairs(edges) < as_pairs(gabriel(points))
+
+
+@given(st.integers(1, 7), st.randoms(use_true_random=False))
+def test_any_cap_from_the_trees_degree_up_keeps_the_graph_whole(extra: int, random: object) -> None:
+    generator = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
+    points = distinct([tuple(p) for p in generator.integers(0, 40, (60, 2)).tolist()])
+    edges = capped(points, gabriel(points), 6 + extra)
+    assert is_connected(len(points), edges)
+    assert np.bincount(edges.ravel()).max() <= 6 + extra
+
+
+def test_the_order_of_words_does_not_change_the_graph() -> None:
+    generator = np.random.default_rng(0)
+    points = generator.integers(0, 500, (200, 2))
+    points = distinct([tuple(p) for p in points.tolist()])
+    order = generator.permutation(len(points))
+    moved = {tuple(sorted((order[i], order[j]))) for i, j in as_pairs(skeleton(points[order]))}
+    assert moved == as_pairs(skeleton(points))
+
+
+def test_fractions_are_laid_on_a_grid_without_losing_order() -> None:
+    boxes = np.array([[0.1, 0.2, 10.3, 4.7], [0.1, 0.2, 10.35, 4.7], [100.25, 600.5, 110.0, 640.75]])
+    grid = on_grid(boxes)
+    assert grid[0, 0] < grid[1, 0] < grid[2, 0] <= 2**20
+    whole = np.array([[0, 0, 3, 5], [10, 10, 21, 14.0]])
+    assert on_grid(whole).tolist() == [[3, 5], [31, 24]]
+    huge = np.array([[0, 0, 3e12, 5e12], [1e12, 0, 9e12, 9e12]])
+    assert on_grid(huge).max() <= 2**20
+
+
+def test_features_are_the_papers() -> None:
+    """Computed one by one, from its list: relative distances, shortest distances, aspect ratios."""
+    boxes = np.array([[10, 10, 50, 20], [60, 12, 90, 24], [10, 40, 30, 60], [100, 80, 150, 95.0]])
+    width, height = 200.0, 100.0
+    graph = box_graph(boxes, width, height)
+    assert graph.edges.shape[1] == len(graph.edge_features) > 0
+    for (k, m), features in zip(graph.edges.T.tolist(), graph.edge_features, strict=True):
+        (ax0, ay0, ax1, ay1), (bx0, by0, bx1, by1) = boxes[k], boxes[m]
+        union_w, union_h = max(ax1, bx1) - min(ax0, bx0), max(ay1, by1) - min(ay0, by0)
+        expected = [
+            ((bx0 + bx1) / 2 - (ax0 + ax1) / 2) / width,
+            ((by0 + by1) / 2 - (ay0 + ay1) / 2) / height,
+            (bx0 - ax0) / width,
+            (by0 - ay0) / height,
+            (bx1 - ax1) / width,
+            (by1 - ay1) / height,
+            max(0, bx0 - ax1, ax0 - bx1) / width,
+            max(0, by0 - ay1, ay0 - by1) / height,
+            (ay1 - ay0) / (ax1 - ax0),
+            (by1 - by0) / (bx1 - bx0),
+            union_h / union_w,
+        ]
+        assert features.tolist() == pytest.approx(expected, abs=1e-6)
+    x0, y0, x1, y1 = boxes[3] / (width, height, width, height)
+    assert graph.nodes[3].tolist() == pytest.approx([x0, y0, x1, y0, x1, y1, x0, y1, x1 - x0, y1 - y0], abs=1e-6)
+
+
+def test_the_neighbour_table_holds_every_edge_once() -> None:
+    generator = np.random.default_rng(1)
+    corner = generator.uniform(0, 500, (80, 2))
+    graph = box_graph(np.concatenate([corner, corner + 9], axis=1), 600, 600)
+    table, features = neighbours(graph)
+    assert {(i, j) for i, row in enumerate(table.tolist()) for j in row if j >= 0} == as_pairs(graph.edges)
+    for (i, j), expected in zip(graph.edges.T.tolist(), graph.edge_features, strict=True):
+        assert np.array_equal(features[i, table[i].tolist().index(j)], expected)
+    assert not features[table < 0].any()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_few_words(count: int) -> None:
+    boxes = np.array([[10 * i, 0, 10 * i + 5, 5.0] for i in range(count)]).reshape(-1, 4)
+    graph = box_graph(boxes, 100, 100)
+    assert as_pairs(graph.edges) == {
+        pair for i, j in combinations(range(count), 2) if j == i + 1 for pair in ((i, j), (j, i))
+    }
+    assert neighbours(graph)[0].shape == (count, MAX_NEIGHBOURS)
+
+
+def test_a_hundred_thousand_points_stay_quasi_linear() -> None:
+    from formnet.benchmarks.graph import _seconds
+
+    assert _seconds(100_000) < 40 * _seconds(10_000)

@@ -1,0 +1,90 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formnet.builder import DocumentBuilder
+from formnet.errors import LabelError
+from formnet.labels import Span, TagScheme, runs_of
+
+SCHEME = TagScheme(("header", "question", "answer"))
+
+
+@st.composite
+def spans_and_length(draw: st.DrawFn) -> tuple[list[Span], int]:
+    spans, at = [], 0
+    for gap, length, label in draw(
+        st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.sampled_from(SCHEME.entity_types)))
+    ):
+        spans.append(Span(label, at + gap, at + gap + length))
+        at += gap + length
+    return spans, at + draw(st.integers(0, 3))
+
+
+@given(spans_and_length())
+def test_spans_to_tags_to_spans(case: tuple[list[Span], int]) -> None:
+    spans, length = case
+    tags = SCHEME.tags(spans, length)
+    assert SCHEME.is_legal(tags)
+    assert SCHEME.spans(tags) == spans
+
+
+@given(st.lists(st.integers(0, len(SCHEME) - 1), max_size=6))
+def test_legal_tags_to_spans_to_tags(tags: list[int]) -> None:
+    array = np.array(tags, np.int64)
+    if SCHEME.is_legal(array):
+        assert SCHEME.tags(SCHEME.spans(array), len(tags)).tolist() == tags
+    else:
+        with pytest.raises(LabelError, match="decode with constraints"):
+            SCHEME.spans(array)
+
+
+def test_transitions_are_the_rules_of_bioes() -> None:
+    def may_follow(before: str, after: str) -> bool:
+        inside = before[0] in "BI"
+        if inside:
+            return after[0] in "IE" and before[2:] == after[2:]
+        return after[0] in "OBS"
+
+    for i, before in enumerate(SCHEME.names):
+        for j, after in enumerate(SCHEME.names):
+            assert SCHEME.transitions[i, j] == may_follow(before, after), (before, after)
+    assert [n for n, legal in zip(SCHEME.names, SCHEME.starts, strict=True) if legal] == [
+        n for n in SCHEME.names if n[0] in "OBS"
+    ]
+    assert [n for n, legal in zip(SCHEME.names, SCHEME.ends, strict=True) if legal] == [
+        n for n in SCHEME.names if n[0] in "OES"
+    ]
+
+
+@given(st.lists(st.integers(0, len(SCHEME) - 1), min_size=1, max_size=8))
+def test_legality_is_legality_of_every_step(tags: list[int]) -> None:
+    steps = all(SCHEME.transitions[a, b] for a, b in pairwise(tags))
+    assert SCHEME.is_legal(np.array(tags)) == bool(SCHEME.starts[tags[0]] and SCHEME.ends[tags[-1]] and steps)
+
+
+def test_contradictions_are_refused() -> None:
+    with pytest.raises(LabelError, match="overlaps"):
+        SCHEME.tags([Span("answer", 0, 2), Span("answer", 1, 3)], 3)
+    with pytest.raises(LabelError, match="within 3 words"):
+        SCHEME.tags([Span("answer", 2, 4)], 3)
+    with pytest.raises(LabelError, match="'total' is not among"):
+        SCHEME.tags([Span("total", 0, 1)], 3)
+    with pytest.raises(LabelError, match="distinct"):
+        TagScheme(("a", "a"))
+
+
+def test_a_scattered_entity_is_tagged_run_by_run_and_untagged_labels_are_left_out() -> None:
+    build = DocumentBuilder("form")
+    build.add_page(list("abcd"), [[i, 0, i + 1, 1] for i in range(4)], 9, 9)
+    build.add_entity("answer", [3, 0, 1])
+    build.add_entity("other", [2])
+    document = build.done()
+    assert runs_of(document.entities[0]) == [Span("answer", 0, 2), Span("answer", 3, 4)]
+    scheme = TagScheme(("answer",), untagged=("other",))
+    assert [scheme.names[t] for t in scheme.document_tags(document)] == ["B-answer", "E-answer", "O", "S-answer"]
+    with pytest.raises(LabelError, match=r"'form'.*other"):
+        TagScheme(("answer",)).document_tags(document)
+    assert TagScheme.of([document]).entity_types == ("answer", "other")
