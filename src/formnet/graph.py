@@ -5,6 +5,7 @@ triangulation, and of those it is enough to test the two corners opposite the ed
 numbers, so it is exact. The graph is connected: it holds every edge of the minimum spanning tree.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -62,43 +63,28 @@ def on_grid(boxes: Boxes) -> Grid:
 
 
 def skeleton(points: Grid, max_neighbours: int = MAX_NEIGHBOURS) -> Edges:
-    """Give the β-skeleton of points, the lower number first: [2, E].
-
-    Words with the very same centre hang on each other in a chain, whose first stands for them in the graph.
-    """
-    edges = _gabriel_of_triangles(points)
-    if edges is None:
-        place = points[:, 0] * (2 * GRID) + points[:, 1]
-        by_place = place.argsort(kind="stable")
-        again = np.flatnonzero(np.diff(place[by_place]) == 0)
-        first = np.delete(by_place, again + 1)
-        chain = np.stack([by_place[again], by_place[again + 1]])
-        edges = np.sort(np.concatenate([first[gabriel(points[first])], chain], axis=1), axis=0)
-    return capped(points, edges, max_neighbours)
+    """Give the β-skeleton of points with at most so many neighbours each, the lower number first: [2, E]."""
+    return capped(points, gabriel(points), max_neighbours)
 
 
 def gabriel(points: Grid) -> Edges:
-    """Join distinct points with no third in the closed disc between them, the lower number first: [2, E]."""
-    edges = _gabriel_of_triangles(points)
-    if edges is not None:
-        return edges
-    if len(points) <= FEW:
-        return gabriel_by_brute_force(points)
-    order = np.lexsort((points[:, 1], points[:, 0]))  # all on one line
-    return np.sort(np.stack([order[:-1], order[1:]]), axis=0)
+    """Join points with no third in the closed disc between them, the lower number first: [2, E].
+
+    Words with the very same centre hang on each other in a chain, one of which stands for them in the graph.
+    """
+    if len(points) > FEW:
+        try:
+            triangulation = Delaunay(points)
+        except QhullError:  # all on one line
+            return _with_twins(points, _line)
+        edges = _sides_of_empty_discs(points, triangulation.simplices)
+        left_out = triangulation.coplanar  # [L, 3]: point, triangle, nearest corner
+        return edges if len(left_out) == 0 else np.concatenate([edges, _chain(left_out[:, 2], left_out[:, 0])], axis=1)
+    return _with_twins(points, gabriel_by_brute_force)
 
 
-def _gabriel_of_triangles(points: Grid) -> Edges | None:
-    """Triangulate and keep the sides of empty discs; nothing if points are few, on one line, or not distinct."""
-    if len(points) <= FEW:
-        return None
-    try:
-        triangulation = Delaunay(points)
-    except QhullError:
-        return None
-    if len(triangulation.coplanar):  # Qhull's word for points that it left out
-        return None
-    corners = triangulation.simplices.T.astype(np.int64)  # [3, T]
+def _sides_of_empty_discs(points: Grid, triangles: NDArray[np.int32]) -> Edges:
+    corners = triangles.T.astype(np.int64)  # [3, T]
     # As complex numbers, whose product a·b̄ has the scalar product as its real part.
     at = (points[:, 0] + 1j * points[:, 1]).take(corners)
     side = at.take(_NEXT, axis=0) - at  # from each corner to the next: [3, T]
@@ -119,12 +105,33 @@ _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def gabriel_by_brute_force(points: Grid) -> Edges:
-    """Join distinct points as defined, trying every third: for a few points, and to test `gabriel` by."""
+    """Join distinct points as defined, trying every third."""
     away = points[:, None] - points[None]  # [N, N, 2]
     blocked = np.einsum("kid,kjd->ijk", away, away) <= 0  # (i − k)·(j − k) ≤ 0: k is in the disc of i and j
     everyone = np.arange(len(points))
     blocked[everyone, :, everyone] = blocked[:, everyone, everyone] = False
     return np.stack(np.nonzero(np.triu(~blocked.any(axis=2), 1)))
+
+
+def _line(points: Grid) -> Edges:
+    """Join distinct points of one line, each to the next."""
+    order = np.lexsort((points[:, 1], points[:, 0]))
+    return np.sort(np.stack([order[:-1], order[1:]]), axis=0)
+
+
+def _with_twins(points: Grid, join: Callable[[Grid], Edges]) -> Edges:
+    """Join distinct points and hang the others on those that stand where they do."""
+    _, first, place = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    twins = np.setdiff1d(np.arange(len(points)), first)
+    return np.concatenate([np.sort(first[join(points[first])], axis=0), _chain(first[place[twins]], twins)], axis=1)
+
+
+def _chain(anchors: NDArray[np.integer], twins: NDArray[np.integer]) -> Edges:
+    """Hang twins on their anchor one after the other, so that none has many neighbours: [2, L]."""
+    order = np.lexsort((twins, anchors))
+    anchors, twins = anchors[order], twins[order]
+    previous = np.where(np.diff(anchors, prepend=-1) == 0, np.roll(twins, 1), anchors)
+    return np.sort(np.stack([previous, twins]), axis=0).astype(np.int64)
 
 
 def capped(points: Grid, edges: Edges, most: int = MAX_NEIGHBOURS) -> Edges:
@@ -140,8 +147,10 @@ def capped(points: Grid, edges: Edges, most: int = MAX_NEIGHBOURS) -> Edges:
     length = ((points[low] - points[high]) ** 2).sum(axis=1) + 1  # the tree takes 0 for no edge
     tree = minimum_spanning_tree(coo_array((length.astype(np.float64), (low, high)), shape=(count, count)))
     in_tree = np.isin(low * count + high, np.ravel_multi_index(tree.nonzero(), (count, count)))
+    crowded = degree > most
+    loose = np.flatnonzero(~in_tree & (crowded[low] | crowded[high]))
     keep = np.ones(len(low), np.bool_)
-    for edge in np.flatnonzero(~in_tree)[np.argsort(-length[~in_tree], kind="stable")].tolist():
+    for edge in loose[np.argsort(-length[loose], kind="stable")].tolist():
         ends = edges[:, edge]
         if (degree[ends] > most).any():
             keep[edge] = False

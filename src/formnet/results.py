@@ -5,7 +5,7 @@ A table stands between `<!-- results:NAME -->` and `<!-- /results -->` in a Mark
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def _graph(record: dict[str, Any]) -> str:
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {"alignment": _alignment, "graph": _graph}
 
 
-def _markdown(rows: list[tuple[str, ...]]) -> str:
+def _markdown(rows: Sequence[tuple[str, ...]]) -> str:
     head, *body = rows
     lines = [head, ("---",) * len(head), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
