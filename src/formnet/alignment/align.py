@@ -167,6 +167,6 @@ def _named_by(document: Document, words: Sequence[int], name: str) -> str | None
     for near in (left, above):
         for i in np.flatnonzero(near).tolist():
             text = document.pages[page].texts[i]
-            if any(key in fold(text) for key in keys):
+            if fold(text).startswith(tuple(keys)):  # Total or TotalPrice, but not Subtotal
                 return text
     return None
