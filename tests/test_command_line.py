@@ -73,7 +73,13 @@ def test_validate(examples: Path, tmp_path: Path) -> None:
     file.write_text("\n".join(map(json.dumps, rows)))
     result = run.invoke(app, ["data", "validate", f"jsonl:{file}"])
     assert result.exit_code == 1
-    for words in ("'a' [3.0, 0.0, 2.0, 1.0]", "2 words but 1 boxes", "line 2", "id used twice", "overlapping entities"):
+    for words in (
+        "'a' [3.0, 0.0, 2.0, 1.0] on 10 × 10",
+        "2 words but 1 boxes",
+        "line 2",
+        "id used twice",
+        "overlapping entities",
+    ):
         assert words in result.output
     counts = json.loads(run.invoke(app, ["data", "validate", f"jsonl:{file}", "--json"]).output)["counts"]
     assert counts == {"inverted box turned round": 2, "overlapping entities": 1, "refused": 1, "id used twice": 1}
@@ -82,19 +88,32 @@ def test_validate(examples: Path, tmp_path: Path) -> None:
     assert run.invoke(app, ["data", "validate", f"jsonl:{file}", "--strict"]).exit_code == 1
 
 
+def test_validate_goes_on_after_a_line_that_is_not_text(tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(b"\xff\n{bad\n{}\n")
+    found = json.loads(run.invoke(app, ["data", "validate", f"jsonl:{file}", "--json"]).output)["findings"]
+    assert [finding["source"] for finding in found] == [f"{file}, line {n}" for n in (1, 2, 3)]
+
+
+def test_a_corpus_may_be_converted_onto_itself(examples: Path, tmp_path: Path) -> None:
+    file = tmp_path / "documents.jsonl"
+    file.write_bytes((examples / "documents.jsonl").read_bytes())
+    before = json.loads(formnet("data", "stats", f"jsonl:{file}", "--json"))
+    assert "2 documents" in formnet("data", "convert", f"jsonl:{file}", str(file), "--align")
+    assert json.loads(formnet("data", "stats", f"jsonl:{file}", "--json")) == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_convert_and_align(examples: Path, tmp_path: Path) -> None:
     from formnet.corpora import open_corpus
 
+    bare = tmp_path / "values.jsonl"
+    rows = [json.loads(line) for line in (examples / "documents.jsonl").read_text().splitlines()]
+    bare.write_text("\n".join(json.dumps({**row, "entities": []}) for row in rows))
     out = tmp_path / "out.jsonl.gz"
-    assert "2 documents" in formnet("data", "convert", f"jsonl:{examples}", str(out), "--align")
-    assert {e.label for d in open_corpus(f"jsonl:{out}") for e in d.entities} == {
-        "company",
-        "date",
-        "due_date",
-        "invoice_number",
-        "total",
-        "vendor",
-    }
+    assert "2 documents" in formnet("data", "convert", f"jsonl:{bare}", str(out), "--align")
+    labels = {e.label for d in open_corpus(f"jsonl:{out}") for e in d.entities}
+    assert labels == {"company", "date", "due_date", "invoice_number", "total", "vendor"}
     table = formnet("data", "align", f"jsonl:{examples}", "--sample", "3")
     assert table.count("hit ") == 3
     record = json.loads(formnet("data", "align", f"jsonl:{examples}", "--json"))
@@ -141,6 +160,8 @@ def test_bench_graph(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["data", "stats", "funsd:/nowhere"], "no such file"),
         (["view", "graph", "EXAMPLES", "--document", "x"], "holds no document 'x'"),
         (["view", "graph", "EXAMPLES", "--page", "9"], "no page 9"),
+        (["view", "graph", "EXAMPLES", "--out", "/no/such/folder/x.png"], "No such file"),
+        (["data", "convert", "EXAMPLES", "/no/such/folder/x.jsonl"], "No such file"),
     ],
 )
 def test_mistakes_are_one_line(

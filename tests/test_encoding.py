@@ -132,7 +132,7 @@ def test_a_batch_gives_each_document_back(data: Path, real: Tokenizer) -> None:
     corpus = open_corpus(f"funsd:{data}/funsd@test")
     encoder = Encoder(real, TagScheme(corpus.entity_types, corpus.untagged))
     documents = [encoder(document) for document, _ in zip(corpus, range(7), strict=False)]
-    batch = collate(documents, padding_id(real), multiple=64)
+    batch = collate(documents, encoder.padding_id, multiple=64)
     assert batch["input_ids"].shape[1] % 64 == 0
     assert (batch["labels"] == -100).any()
     for before, after in zip(documents, uncollate(batch), strict=True):
@@ -143,14 +143,14 @@ def test_a_batch_gives_each_document_back(data: Path, real: Tokenizer) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_batch_gives_each_document_back(small: Tokenizer, batch: list[list[str]]) -> None:
     documents = [Encoder(small)(form(texts)) for texts in batch]
-    for before, after in zip(documents, uncollate(collate(documents)), strict=True):
+    for before, after in zip(documents, uncollate(collate(documents, 0)), strict=True):
         assert same(before, after)
 
 
 def test_a_document_without_pages(small: Tokenizer) -> None:
     encoded = Encoder(small)(DocumentBuilder("empty").done())
     assert len(encoded) == encoded.num_words == 0
-    assert same(encoded, uncollate(collate([encoded, Encoder(small)(form(["a"]))]))[0])
+    assert same(encoded, uncollate(collate([encoded, Encoder(small)(form(["a"]))], 0))[0])
 
 
 @given(st.lists(st.integers(1, 300), max_size=40), st.none() | st.integers(0, 9))

@@ -65,10 +65,19 @@ clouds = st.one_of(
     st.lists(st.tuples(st.integers(0, 300), st.just(7)), max_size=20),  # a line
     st.lists(st.integers(0, 90).map(lambda t: (3 * t, 2 * t)), max_size=20),  # a slanted line
     st.lists(st.tuples(large, st.integers(0, 2)), max_size=30),  # nearly a line
+    st.lists(
+        st.tuples(st.integers(0, 2**19), st.integers(-1, 1)).map(lambda p: (p[0], max(p[0] + p[1], 0))), max_size=20
+    ),
 )
+#: Points so near to each other and to a line that Qhull takes two of them for one.
+NEARLY_A_LINE = [
+    *((n, n) for n in (28784, 28792, 28782, 497390, 256848, 262122, 174970, 467810)),
+    (237359, 237358),
+]
 
 
 @given(clouds)
+@example(NEARLY_A_LINE)
 @example([])
 @example([(5, 5)])
 @example([(5, 5), (9, 9)])
@@ -119,13 +128,22 @@ def test_any_cap_from_the_trees_degree_up_keeps_the_graph_whole(extra: int, rand
     assert np.bincount(edges.ravel()).max() <= 6 + extra
 
 
-def test_the_order_of_words_does_not_change_the_graph() -> None:
-    generator = np.random.default_rng(0)
-    points = generator.integers(0, 500, (200, 2))
-    points = distinct([tuple(p) for p in points.tolist()])
-    order = generator.permutation(len(points))
-    moved = {tuple(sorted((order[i], order[j]))) for i, j in as_pairs(skeleton(points[order]))}
-    assert moved == as_pairs(skeleton(points))
+def ring(count: int) -> list[tuple[int, int]]:
+    """A centre and points around it, several at the same distance."""
+    angles = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    around = np.rint(np.stack([np.cos(angles), np.sin(angles)], axis=1) * 1000).astype(int) + 2000
+    return [(2000, 2000), *map(tuple, around.tolist())]
+
+
+@pytest.mark.parametrize(
+    "points", [[tuple(p) for p in np.random.default_rng(0).integers(0, 500, (200, 2)).tolist()], ring(12), ring(24)]
+)
+def test_the_order_of_words_does_not_change_the_graph(points: list[tuple[int, int]]) -> None:
+    array = distinct(points)
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(len(array))
+        moved = {tuple(sorted((int(order[i]), int(order[j])))) for i, j in as_pairs(skeleton(array[order]))}
+        assert moved == as_pairs(skeleton(array))
 
 
 def test_fractions_are_laid_on_a_grid_without_losing_order() -> None:

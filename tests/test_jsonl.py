@@ -57,6 +57,11 @@ def test_images_are_found_beside_the_file_and_nowhere_without_one(tmp_path: Path
         ({"links": [[0, 1]]}, "names an entity that is not there"),
         ({"fields": {"total": 9}}, "'fields' should map"),
         ({"fields": ["total"]}, "'fields' should map"),
+        ({"fields": {"total": "\ud800"}}, "surrogate"),
+        ({"id": "\ud800"}, "surrogate"),
+        ({"pages": [{**PAGE, "words": ["\udfff"]}]}, "surrogate"),
+        ({"entities": [{"label": "x", "words": [0], "score": float("1e400")}]}, "not JSON"),
+        ({"entities": [{"label": "", "words": [0]}]}, "empty label"),
     ],
 )
 def test_what_is_wrong_is_said(change: dict[str, Any], says: str, tmp_path: Path) -> None:

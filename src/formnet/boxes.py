@@ -9,9 +9,9 @@ Box = tuple[float, float, float, float]
 Boxes = NDArray[np.float64]  # [W, 4]
 
 #: A box with no extent along an axis is grown to this share of the page along it.
-SMALLEST_SHARE = 1e-3
-#: More words than this share with their middle outside the page: it is the page's size that is wrong.
-TOLERATED_OUTSIDE = 0.02
+SMALLEST_SHARE = 2e-4
+#: More words than this, and more than this share, with their middle outside the page: its size is wrong, not they.
+TOLERATED_WORDS, TOLERATED_SHARE = 2, 0.02
 
 
 class Flaws(NamedTuple):
@@ -35,10 +35,10 @@ def repair(boxes: Boxes, width: float, height: float) -> tuple[Boxes, Flaws]:
     low, high = np.minimum(low, high), np.maximum(low, high)
     outside = np.logical_or(*((low < 0) | (high > page)).T)
     low, high = np.clip(low, 0, page), np.clip(high, 0, page)
-    flat_axis = low >= high  # [W, 2]
+    extent = page * SMALLEST_SHARE
+    flat_axis = high - low < extent  # [W, 2]
     if flat_axis.any():
-        extent = page * SMALLEST_SHARE
-        low = np.where(flat_axis, np.clip(low - extent / 2, 0, page - extent), low)
+        low = np.where(flat_axis, np.clip((low + high - extent) / 2, 0, page - extent), low)
         high = np.where(flat_axis, low + extent, high)
     return np.concatenate([low, high], axis=1), Flaws(inverted, outside, np.logical_or(*flat_axis.T))
 
@@ -59,23 +59,18 @@ def fitting_size(boxes: Boxes, width: float, height: float) -> tuple[float, floa
     Text layers of turned pages often carry the sides swapped; a word or two outside is a bad word, not a bad page.
     """
 
-    def share_outside(width: float, height: float) -> float:
-        middle = (boxes[:, :2] + boxes[:, 2:]) / 2
-        return float(np.mean(((middle < 0) | (middle > (width, height))).any(axis=1)))
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
 
-    if len(boxes) == 0 or share_outside(width, height) <= TOLERATED_OUTSIDE:
+    def fits(width: float, height: float) -> bool:
+        outside = int((middle > (width, height)).any(axis=1).sum())
+        return outside <= max(TOLERATED_WORDS, TOLERATED_SHARE * len(boxes))
+
+    if fits(width, height):
         return width, height
-    if share_outside(height, width) <= TOLERATED_OUTSIDE:
+    if fits(height, width):
         return height, width
     grown = np.maximum(boxes.reshape(-1, 2).max(axis=0), (width, height))
     return float(grown[0]), float(grown[1])
-
-
-def union(boxes: Boxes) -> Box:
-    """Give the smallest box around all of them."""
-    x0, y0 = boxes[:, :2].min(axis=0)
-    x1, y1 = boxes[:, 2:].max(axis=0)
-    return float(x0), float(y0), float(x1), float(y1)
 
 
 def line_boxes(boxes: Boxes) -> tuple[Box, ...]:

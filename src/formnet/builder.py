@@ -12,11 +12,14 @@ from formnet.boxes import Boxes, fitting_size, page_size, repair
 from formnet.document import Document, Entity, Page, Repair, shorten
 from formnet.errors import DocumentError
 
+#: No page is larger, in whatever units, nor smaller than one over it.
+LARGEST = 1e7
+
 
 class DocumentBuilder:
     """Collects pages, entities and links as they were read, numbered as they were read.
 
-    Blank words are dropped, bad boxes repaired (or refused, with `strict`), and entities and links renumbered.
+    Blank words are dropped, bad boxes repaired or refused, and entities and links renumbered.
 
     >>> build = DocumentBuilder("receipt")
     >>> build.add_page(["Total", " ", "9.00"], [[10, 10, 60, 20], [0, 0, 0, 0], [70, 10, 99, 20]], 100, 200)
@@ -28,11 +31,11 @@ class DocumentBuilder:
     page 1, word 1: blank word dropped: ' '
     """
 
-    def __init__(self, id: str, *, strict: bool = False) -> None:  # noqa: A002
+    def __init__(self, id: str) -> None:  # noqa: A002
         self.id = id
-        self.strict = strict
         self._pages: list[Page] = []
         self._kept: list[int] = []  # the word's number in the document, or -1 if dropped
+        self._page_of: list[int] = []
         self._kept_count = 0
         self._entities: list[tuple[str, Sequence[int], float | None]] = []
         self._links: list[tuple[int, int]] = []
@@ -52,13 +55,13 @@ class DocumentBuilder:
         number = len(self._pages)
         array = self._box_array(texts, boxes, number)
         certain = self._confidence_array(texts, confidences, number)
-        if width is None or height is None:
-            width, height = page_size(array)
-        if not (0 < width < np.inf and 0 < height < np.inf):
-            raise DocumentError(f"{self._place(number)}: a page of {width} × {height} cannot be; give its size.")
-        width, height = self._true_size(array, width, height, number)
-        repaired, flaws = repair(array, width, height)
         filled = np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))
+        guessed = page_size(array[filled])
+        width, height = guessed[0] if width is None else width, guessed[1] if height is None else height
+        if not (1 / LARGEST <= width <= LARGEST and 1 / LARGEST <= height <= LARGEST):
+            raise DocumentError(f"{self._place(number)}: a page of {width:g} × {height:g} cannot be; give its size.")
+        width, height = self._true_size(array[filled], width, height, number)
+        repaired, flaws = repair(array, width, height)
         for i in np.flatnonzero(~filled).tolist():
             self._note("blank word dropped", number, i, repr(texts[i]))
         for kind, mask in (
@@ -67,10 +70,9 @@ class DocumentBuilder:
             ("box without area widened", flaws.flat),
         ):
             for i in np.flatnonzero(mask & filled).tolist():
-                what = f"{texts[i]!r} {array[i].tolist()} on {width:g} × {height:g}"
-                if self.strict:
-                    raise DocumentError(f"{self._place(number, i)}: {what} needs repair ({kind}).")
-                self._note(kind, number, i, f"{what} → {repaired[i].tolist()}")
+                before, after = (np.round(boxes[i], 2).tolist() for boxes in (array, repaired))
+                self._note(kind, number, i, f"{texts[i]!r} {before} on {width:g} × {height:g} → {after}")
+        self._page_of.extend([number] * len(texts))
         self._kept.extend(np.where(filled, self._kept_count + np.cumsum(filled) - 1, -1).tolist())
         self._kept_count += int(filled.sum())
         self._pages.append(
@@ -86,6 +88,8 @@ class DocumentBuilder:
 
     def add_entity(self, label: str, words: Sequence[int], score: float | None = None) -> None:
         """Add an entity over words as numbered when read, blank ones counted."""
+        if not label:
+            raise DocumentError(f"document {self.id!r}: an entity over words {shorten(words)} has an empty label.")
         if any(not 0 <= i < len(self._kept) for i in words):
             raise DocumentError(
                 f"document {self.id!r}: entity {label!r} names words {shorten(words)}, "
@@ -105,7 +109,9 @@ class DocumentBuilder:
         for old, (label, words, score) in enumerate(self._entities):
             kept = [self._kept[i] for i in words if self._kept[i] >= 0]
             if not kept:
-                self._repairs.append(Repair("empty entity dropped", 0, None, label))
+                self._repairs.append(
+                    Repair("empty entity dropped", self._page_of[words[0]] if words else 0, None, label)
+                )
                 continue
             renumbered[old] = len(entities)
             entities.append(bare.entity(label, kept, score))
@@ -131,16 +137,22 @@ class DocumentBuilder:
         )
 
     def _box_array(self, texts: Sequence[str], boxes: Any, page: int) -> Boxes:
+        if len(texts) == 0 and len(boxes) == 0:
+            return np.empty((0, 4))
         try:
-            array = np.array(boxes, dtype=np.float64).reshape(len(texts), 4)
-        except (TypeError, ValueError, OverflowError) as error:
+            raw = np.asarray(boxes)
+        except ValueError:  # rows of different lengths
+            raw = np.empty(0, object)
+        if raw.shape != (len(texts), 4) or raw.dtype.kind not in "iuf":
             self._refuse_ragged(texts, boxes, page)
-            raise DocumentError(f"{self._place(page)}: boxes are not four numbers for each word.") from error
-        if not np.isfinite(array).all():
-            i = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+            raise DocumentError(f"{self._place(page)}: boxes are not four numbers for each word.")
+        array = raw.astype(np.float64)
+        wild = ~(np.abs(array) <= LARGEST)  # NaN among them
+        if wild.any():
+            i = int(np.flatnonzero(wild.any(axis=1))[0])
             raise DocumentError(
-                f"{self._place(page, i)}: {texts[i]!r} has the box {array[i].tolist()}; "
-                "coordinates must be finite numbers. Correct or remove the word."
+                f"{self._place(page, i)}: {texts[i]!r} has the box {array[i].tolist()}; coordinates must be "
+                f"finite numbers up to {LARGEST:g}. Correct or remove the word."
             )
         return array
 
@@ -149,10 +161,7 @@ class DocumentBuilder:
         size = fitting_size(boxes, width, height)
         if size != (width, height):
             what = "page sides swapped" if size == (height, width) else "page grown around its words"
-            detail = f"{width:g} × {height:g} → {size[0]:g} × {size[1]:g}"
-            if self.strict:
-                raise DocumentError(f"{self._place(page)}: {detail} needs repair ({what}).")
-            self._repairs.append(Repair(what, page, None, detail))
+            self._repairs.append(Repair(what, page, None, f"{width:g} × {height:g} → {size[0]:g} × {size[1]:g}"))
         return size
 
     def _confidence_array(
@@ -179,7 +188,7 @@ class DocumentBuilder:
             raise DocumentError(f"{self._place(page)}: {len(texts)} words but {len(boxes)} boxes.")
         for i, box in enumerate(boxes):
             good = isinstance(box, Sequence) and len(box) == 4
-            if not good or not all(isinstance(number, int | float) for number in box):
+            if not good or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in box):
                 raise DocumentError(
                     f"{self._place(page, i)}: {texts[i]!r} has the box {box!r}; a box is four numbers x0, y0, x1, y1."
                 )

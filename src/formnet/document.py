@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.boxes import Box, Boxes, line_boxes, union
+from formnet.boxes import Box, Boxes, line_boxes
 from formnet.errors import DocumentError
 
 #: Written into every JSON document; raised when a change would make old readers misread it.
@@ -168,14 +168,6 @@ class Document:
             )
         text = " ".join(self.texts[i] for i in words)
         return Entity(label, text, tuple(words), int(pages[0]), line_boxes(self.boxes[list(words)]), score)
-
-    def box(self, entity: Entity) -> Box:
-        """Give the one box around an entity."""
-        return union(np.array(entity.boxes))
-
-    def with_entities(self, entities: Sequence[Entity]) -> "Document":
-        """Give the same document with these entities instead, and no links."""
-        return replace(self, entities=tuple(entities), links=())
 
     def to_json(self) -> dict[str, Any]:
         """Give what `formnet.readers.jsonl` reads back as an equal document (repairs aside)."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.spatial import Delaunay, QhullError
+from scipy.spatial import Delaunay, KDTree, QhullError
 
 from formnet.boxes import Boxes
 from formnet.document import Page
@@ -24,8 +24,8 @@ Grid = NDArray[np.int64]  # [N, 2]
 MAX_NEIGHBOURS = 8
 #: Centres are laid on a grid of this many steps: products of differences stay exact even as floats.
 GRID = 2**20
-#: Up to here all pairs are tried at once, which is quicker than a triangulation.
-FEW = 8
+#: Up to here all pairs are tried, which is quicker than a triangulation; from here on that would take too long.
+FEW, TOO_MANY = 8, 5_000
 
 NODE_FEATURES = 10
 EDGE_FEATURES = 11
@@ -75,12 +75,15 @@ def gabriel(points: Grid) -> Edges:
     if len(points) > FEW:
         try:
             triangulation = Delaunay(points)
-        except QhullError:  # all on one line
-            return _with_twins(points, _line)
+        except QhullError:  # all on one line, or nearly
+            return _with_twins(points, _gabriel_by_midpoints)
         edges = _sides_of_empty_discs(points, triangulation.simplices)
-        left_out = triangulation.coplanar  # [L, 3]: point, triangle, nearest corner
-        return edges if len(left_out) == 0 else np.concatenate([edges, _chain(left_out[:, 2], left_out[:, 0])], axis=1)
-    return _with_twins(points, gabriel_by_brute_force)
+        if len(triangulation.coplanar) == 0:
+            return edges
+        left_out, _, corner = triangulation.coplanar.T  # points that Qhull took for their nearest corner
+        if (points[left_out] == points[corner]).all() or len(points) > TOO_MANY:
+            return np.concatenate([edges, _chain(corner, left_out)], axis=1)
+    return _with_twins(points, _gabriel_by_midpoints)
 
 
 def _sides_of_empty_discs(points: Grid, triangles: NDArray[np.int32]) -> Edges:
@@ -104,19 +107,18 @@ def _sides_of_empty_discs(points: Grid, triangles: NDArray[np.int32]) -> Edges:
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
-def gabriel_by_brute_force(points: Grid) -> Edges:
-    """Join distinct points as defined, trying every third."""
-    away = points[:, None] - points[None]  # [N, N, 2]
-    blocked = np.einsum("kid,kjd->ijk", away, away) <= 0  # (i − k)·(j − k) ≤ 0: k is in the disc of i and j
-    everyone = np.arange(len(points))
-    blocked[everyone, :, everyone] = blocked[:, everyone, everyone] = False
-    return np.stack(np.nonzero(np.triu(~blocked.any(axis=2), 1)))
+def _gabriel_by_midpoints(points: Grid) -> Edges:
+    """Join distinct points pair by pair: for few of them, and where a triangulation is not to be had.
 
-
-def _line(points: Grid) -> Edges:
-    """Join distinct points of one line, each to the next."""
-    order = np.lexsort((points[:, 1], points[:, 0]))
-    return np.sort(np.stack([order[:-1], order[1:]]), axis=0)
+    Of the three points nearest to the middle of two, one is a third; the disc is empty unless it lies inside.
+    """
+    low, high = np.triu_indices(len(points), 1)
+    if len(points) < 3:
+        return np.stack([low, high])
+    nearest = KDTree(points).query((points[low] + points[high]) / 2, k=3)[1]  # [pairs, 3]
+    third = np.where((nearest == low[:, None]) | (nearest == high[:, None]), -1, nearest).max(axis=1)
+    inside = ((points[low] - points[third]) * (points[high] - points[third])).sum(axis=1) <= 0
+    return np.stack([low[~inside], high[~inside]])
 
 
 def _with_twins(points: Grid, join: Callable[[Grid], Edges]) -> Edges:
@@ -144,13 +146,17 @@ def capped(points: Grid, edges: Edges, most: int = MAX_NEIGHBOURS) -> Edges:
     if degree.max(initial=0) <= most:
         return edges
     low, high = edges
-    length = ((points[low] - points[high]) ** 2).sum(axis=1) + 1  # the tree takes 0 for no edge
-    tree = minimum_spanning_tree(coo_array((length.astype(np.float64), (low, high)), shape=(count, count)))
+    length = ((points[low] - points[high]) ** 2).sum(axis=1)
+    # Edges of one length are told apart by where they are, so that the order of words decides nothing.
+    place = np.sort(points[:, 0][edges] * (2 * GRID) + points[:, 1][edges], axis=0)
+    rank = np.empty(len(low))
+    rank[np.lexsort((place[1], place[0], length))] = np.arange(1, len(low) + 1)
+    tree = minimum_spanning_tree(coo_array((rank, (low, high)), shape=(count, count)))
     in_tree = np.isin(low * count + high, np.ravel_multi_index(tree.nonzero(), (count, count)))
     crowded = degree > most
     loose = np.flatnonzero(~in_tree & (crowded[low] | crowded[high]))
     keep = np.ones(len(low), np.bool_)
-    for edge in loose[np.argsort(-length[loose], kind="stable")].tolist():
+    for edge in loose[np.argsort(-rank[loose])].tolist():
         ends = edges[:, edge]
         if (degree[ends] > most).any():
             keep[edge] = False

@@ -69,39 +69,49 @@ class Finding:
     document: str
     kind: str
     detail: str
+    source: str
     refused: bool = False
 
 
 def validate(corpus: Corpus, split: str) -> Iterator[Finding]:
-    """Read every document of a split and tell of each fault; one that cannot be read does not stop the rest."""
+    """Read every document of a split and tell of each fault; one that cannot be read does not stop the rest.
+
+    Only a file that breaks off (an archive cut short) ends it, and says so.
+    """
     sources = corpus.sources(split)
     seen: set[str] = set()
     while True:
         try:
             source = next(sources, None)
-            if source is None:
-                return
+        except FormNetError as error:
+            yield Finding("", "broken off", str(error), str(corpus.path), refused=True)
+            return
+        if source is None:
+            return
+        try:
             document = corpus.read(source)
         except FormNetError as error:
-            yield Finding("", "refused", str(error), refused=True)
+            yield Finding("", "refused", str(error), str(source), refused=True)
             continue
         if document.id in seen:
-            yield Finding(document.id, "id used twice", "every document of a split needs an id of its own")
+            detail = "every document of a split needs an id of its own"
+            yield Finding(document.id, "id used twice", detail, str(source))
         seen.add(document.id)
         for repair in document.repairs:
-            yield Finding(document.id, repair.kind, str(repair))
-        yield from _label_findings(corpus, document)
+            yield Finding(document.id, repair.kind, str(repair), str(source))
+        for kind, detail in _label_faults(corpus, document):
+            yield Finding(document.id, kind, detail, str(source))
 
 
-def _label_findings(corpus: Corpus, document: Document) -> Iterator[Finding]:
+def _label_faults(corpus: Corpus, document: Document) -> Iterator[tuple[str, str]]:
     known = {*corpus.entity_types, *corpus.untagged}
     owner: dict[int, Entity] = {}
     for entity in document.entities:
         if known and entity.label not in known:
-            yield Finding(document.id, "unknown label", f"{entity!r}")
+            yield "unknown label", f"{entity!r}"
         for word in entity.words:
             if word in owner:
-                yield Finding(document.id, "overlapping entities", f"word {word} is of {owner[word]!r} and {entity!r}")
+                yield "overlapping entities", f"word {word} is of {owner[word]!r} and {entity!r}"
                 break
         owner.update(dict.fromkeys(entity.words, entity))
 

@@ -5,7 +5,7 @@ page; an entity keeps its words in the order in which they say it, under their n
 """
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from formnet.boxes import Boxes
 from formnet.document import Document
 
 Order = Literal["given", "raster", "shuffled"]
-ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 def reorder(document: Document, order: Order, seed: int = 0) -> Document:

@@ -2,19 +2,22 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal
 
 import numpy as np
 
 from formnet.alignment.search import Match, Occurrences, PageText
 from formnet.alignment.values import amount, day, fold, number
-from formnet.document import Document
+from formnet.document import Document, Entity
 from formnet.reading_order import raster
 
 #: An "almost" match may differ from the value in this share of its characters, and needs this many of them.
 TOLERANCE = 0.2
 SHORTEST_ALMOST = 6
+#: A value must be this long to be looked for inside words; of a longer one than that, only the beginning is compared.
+SHORTEST_INSIDE, LONGEST_VALUE = 4, 1000
 
 #: How far to the left, in line heights, a word may name the value beside it; and how far above.
 _LEFT, _ABOVE = 40.0, 2.5
@@ -46,23 +49,25 @@ class Alignment:
 def align(document: Document, occurrences: Literal["best", "all"] = "best") -> Alignment:
     """Make entities of the document's keyed-in fields, the best occurrence of each or all of them.
 
-    A word belongs to one entity: a later field takes another occurrence where there is one, and none where not.
+    Entities that the document has already stay, and a field of their label adds none. A word belongs to one entity: a
+    later field takes another occurrence where there is one, and none where not.
     """
     pages = _page_texts(document)
     found = {name: _occurrences(pages, value) for name, value in document.fields.items()}
     misses = {name: places for name, places in found.items() if isinstance(places, Miss)}
     places = {name: places for name, places in found.items() if not isinstance(places, Miss)}
     matches: dict[str, Match] = {}
-    taken: set[int] = set()
-    entities = []
+    labelled = {entity.label for entity in document.entities}
+    taken = {word for entity in document.entities for word in entity.words}
+    added: list[Entity] = []
     for name in places:
         company = [words for other in places if other != name for words in places[other].words]
-        matches[name] = match = _choose(document, places[name], name, company, taken)
+        matches[name] = match = _choose(document, places[name], name, company, set() if name in labelled else taken)
         for words in (match.words, *(match.others if occurrences == "all" else ())):
-            if taken.isdisjoint(words):
+            if name not in labelled and taken.isdisjoint(words):
                 taken.update(words)
-                entities.append(document.entity(name, words))
-    return Alignment(document.with_entities(entities), matches, misses)
+                added.append(document.entity(name, words))
+    return Alignment(replace(document, entities=(*document.entities, *added)), matches, misses)
 
 
 def find(document: Document, value: str, name: str = "") -> Match | Miss:
@@ -97,31 +102,35 @@ def _occurrences(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
     for how, found in _tiers(pages, value):
         distinct = {frozenset(words): words for words in reversed(list(found)) if words}
         if distinct:
-            return Occurrences(tuple(sorted(distinct.values(), key=min)), how)
+            # As many words as were keyed in: 110 is meant rather than 1 10.
+            as_keyed = [words for words in distinct.values() if len(words) == len(value.split())]
+            return Occurrences(tuple(sorted(as_keyed or distinct.values(), key=min)), how)
     return _almost(pages, value)
 
 
 def _tiers(pages: Sequence[PageText], value: str) -> Iterator[tuple[str, Iterable[tuple[int, ...]]]]:
     """List the ways of finding a value, the surest first."""
-    folded, sum_of_money, date = fold(value), amount(value), day(value)
-    if sum_of_money:
-        yield "same amount", (words for page in pages for words in page.amounts(sum_of_money))
-        return
-    yield "exact", (words for page in pages for words in page.exact(folded))
+    folded, figure, date = fold(value), number(value), day(value)
+    if not amount(value):  # 9.00 folds to 900, which is another amount
+        yield "exact", (words for page in pages for words in page.exact(folded))
     if date:
         yield "same date", (words for page in pages for words in page.days(date))
-    if count := number(value):
-        yield "same amount", (words for page in pages for words in page.amounts(count))
-    yield "inside words", (words for page in pages for words in page.inside(folded))
+    if figure:
+        yield "same amount", (words for page in pages for words in page.amounts(figure))
+        size = frozenset(abs(reading) for reading in figure if isinstance(reading, Decimal))
+        yield "same amount", (words for page in pages for words in page.amounts(size, loose=True))
+    if not amount(value) and len(folded) >= SHORTEST_INSIDE:
+        yield "inside words", (words for page in pages for words in page.inside(folded))
 
 
 def _almost(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
-    folded = fold(value)
+    folded = fold(value)[:LONGEST_VALUE]
     near = [(*found, page) for page in pages if (found := page.closest(folded))]
     if not near:
         return Miss(value, "", len(folded))
     distance, words, page = min(near, key=lambda item: item[0])
-    exacting = amount(value) or day(value) or len(folded) < SHORTEST_ALMOST
+    identifier = len(value.split()) == 1 and any(c.isdigit() for c in value)  # another digit is another thing
+    exacting = identifier or number(value) or day(value) or not SHORTEST_ALMOST <= len(folded) < LONGEST_VALUE
     if not exacting and distance <= max(TOLERANCE * len(folded), 1):
         return Occurrences((words,), f"almost, {distance} of {len(folded)} characters differ")
     return Miss(value, page.say(words), distance)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.alignment.values import Found, amounts, days, fold
+from formnet.alignment.values import Found, Meaning, amounts, days, fold
 
 
 @dataclass(frozen=True)
@@ -57,22 +57,21 @@ class PageText:
                 yield self._covering(at, at + len(folded))
 
     def inside(self, folded: str) -> Iterator[tuple[int, ...]]:
-        """Find the folded value with other characters before or after it in its words, but not other digits."""
+        """Find the folded value inside words, where it does not cut a number or a run of letters in two."""
         text, starts, stops = self._folded
         begins, ends = set(starts.tolist()), set(stops.tolist())
         for at in self._occurrences(folded):
             end = at + len(folded)
-            cut_number = (at not in begins and text[at].isdigit() and text[at - 1].isdigit()) or (
-                end not in ends and text[end - 1].isdigit() and text[end].isdigit()
-            )
-            if not cut_number:
+            cut_before = at not in begins and text[at].isdigit() == text[at - 1].isdigit()
+            cut_after = end not in ends and text[end - 1].isdigit() == text[end].isdigit()
+            if not (cut_before or cut_after):
                 yield self._covering(at, end)
 
-    def amounts(self, meaning: frozenset[object]) -> Iterator[tuple[int, ...]]:
-        """Find amounts equal to this one."""
-        yield from self._meaning(amounts(self._spaced[0]), meaning)
+    def amounts(self, meaning: Meaning, *, loose: bool = False) -> Iterator[tuple[int, ...]]:
+        """Find amounts equal to this one; loosely, whatever their sign and with spaces for thousands."""
+        yield from self._meaning(amounts(self._spaced[0], loose=loose), meaning)
 
-    def days(self, meaning: frozenset[object]) -> Iterator[tuple[int, ...]]:
+    def days(self, meaning: Meaning) -> Iterator[tuple[int, ...]]:
         """Find dates that are the same day."""
         yield from self._meaning(days(self._spaced[0]), meaning)
 
@@ -110,10 +109,10 @@ class PageText:
             last -= 1
         return tuple(self._words[first:last].tolist())
 
-    def _meaning(self, found: Iterator[Found], meaning: frozenset[object]) -> Iterator[tuple[int, ...]]:
+    def _meaning(self, found: Iterator[Found], meaning: Meaning) -> Iterator[tuple[int, ...]]:
         starts = self._spaced[1]
         for item in found:
-            if item.same(meaning):
+            if item.meaning & meaning:
                 first = int(np.searchsorted(starts, item.start, side="right")) - 1
                 last = int(np.searchsorted(starts, item.stop, side="left"))
                 yield tuple(self._words[first:last].tolist())

@@ -8,6 +8,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+#: No amount or date is longer; longer values are only ever text.
+LONGEST_FIGURE = 40
+
+Meaning = frozenset[object]
+
 
 @lru_cache(maxsize=65536)
 def fold(text: str) -> str:
@@ -20,110 +25,135 @@ def fold(text: str) -> str:
 
 
 class Found(NamedTuple):
-    """Something with a meaning, and where in the text it stands."""
+    """Something with a meaning (or several that are possible), and where in the text it stands."""
 
     start: int
     stop: int
-    meaning: frozenset[object]
-
-    def same(self, meaning: frozenset[object]) -> bool:
-        """Tell whether the two can mean the same."""
-        return bool(self.meaning & meaning)
+    meaning: Meaning
 
 
-_CURRENCY = r"(?:[$€£¥₹₽]|\b(?:rm|myr|usd|us|eur|gbp|idr|rp|sgd|s)\b\.?|(?<=\b)rm(?=\d)|(?<=\b)rp(?=\d))"
-_NUMBER = r"\d+(?:[.,' ]\d{3})*(?:[.,]\d{1,2})?|\d+[.,]\d+"
-_AMOUNT = re.compile(rf"(?<![\d.,])(?:{_NUMBER})(?![\d]|[.,]\d)", re.IGNORECASE)
-_WHOLE_AMOUNT = re.compile(
-    rf"\s*\(?[-+]?\s*(?P<sign>{_CURRENCY})?\s*[-+]?\s*(?P<number>{_NUMBER})\s*(?P<after>{_CURRENCY})?[-)]?\s*",
+_NUMBER = r"\d+(?:[.,']\d+)*"
+_WORDWISE = re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})(?!\d|[.,]\d)")
+_SPACED = re.compile(r"(?<![\d.,])(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?)(?!\d|[.,]\d)")
+_CURRENCY = r"(?:(?:us|s)?\$|[€£¥₹₽]|rm|myr|usd|eur|gbp|idr|rp\.?|sgd)"
+_WHOLE = re.compile(
+    rf"(?P<minus>[-(] ?)?(?P<before>{_CURRENCY} ?)?(?P<minus2>- ?)?(?P<number>{_NUMBER})(?P<after> ?{_CURRENCY})?[-)]?",
     re.IGNORECASE,
 )
 
 
-def amount(value: str) -> frozenset[object] | None:
+def amount(value: str) -> Meaning | None:
     """Read a keyed-in amount; nothing if it is not clearly one (a bare whole number may count anything).
 
     >>> amount("RM 9.00") == amount("$9"), amount("9"), amount("12 Main Street")
     (True, None, None)
     """
-    match = _WHOLE_AMOUNT.fullmatch(value)
-    sure = match and (match["sign"] or match["after"] or re.search(r"[.,]\d{1,2}$", match["number"]))
+    match = _figure(value)
+    sure = match and (match["before"] or match["after"] or re.search(r"[.,]\d{1,2}$", match["number"]))
     return number(value) if sure else None
 
 
-def number(value: str) -> frozenset[object] | None:
+def number(value: str) -> Meaning | None:
     """Read a keyed-in number, whatever it counts."""
-    match = _WHOLE_AMOUNT.fullmatch(value)
-    return frozenset({decimal(match["number"])}) if match else None
+    match = _figure(value)
+    if not match:
+        return None
+    return _signed(match["number"], negative=bool(match["minus"] or match["minus2"]))
 
 
-def amounts(text: str) -> Iterator[Found]:
-    """Find every number that could be an amount."""
-    for match in _AMOUNT.finditer(text):
-        yield Found(match.start(), match.end(), frozenset({decimal(match[0])}))
+def amounts(text: str, *, loose: bool = False) -> Iterator[Found]:
+    """Find every number that could be an amount; loosely, also spaced for thousands, of either sign, or a share."""
+    for match in (_SPACED if loose else _WORDWISE).finditer(text):
+        before, after = text[: match.start()], text[match.end() :]
+        if loose or not after.lstrip().startswith("%"):
+            negative = not loose and before[-1:] in ("-", "(")
+            yield Found(match.start(), match.end(), _signed(match["number"], negative=negative))
+    if loose:
+        for match in _WORDWISE.finditer(text):
+            yield Found(match.start(), match.end(), _signed(match["number"], negative=False))
 
 
-def decimal(digits: str) -> Decimal:
-    """Read digits with either convention for thousands and decimals.
+def readings(digits: str) -> frozenset[Decimal]:
+    """Read digits with points and commas in every way that they can be meant.
 
-    >>> decimal("1,234.50"), decimal("1.234,50"), decimal("1,234"), decimal("16.500")
-    (Decimal('1234.50'), Decimal('1234.50'), Decimal('1234'), Decimal('16500'))
+    >>> sorted(readings("1,234.50")), sorted(readings("0.125")), sorted(readings("16.500"))
+    ([Decimal('1234.50')], [Decimal('0.125')], [Decimal('16.500'), Decimal('16500')])
     """
-    digits = re.sub(r"[' ]", "", digits)
-    point = re.search(r"[.,](\d{1,2})$", digits)
-    whole = digits[: point.start()] if point else digits
-    return Decimal(re.sub(r"\D", "", whole) + (f".{point[1]}" if point else ""))
+    *groups, last = re.split(r"[ .,']", digits)
+    separators = re.findall(r"[ .,']", digits)
+    whole = Decimal("".join([*groups, last]))
+    if not groups:
+        return frozenset({whole})
+    thousands = all(len(group) == 3 for group in [*groups[1:], last]) and len(groups[0]) <= 3 and groups[0] != "0"
+    point = separators[-1] in ".," and separators.count(separators[-1]) == 1
+    pointed = Decimal(f"{''.join(groups)}.{last}")
+    if thousands and point and len(set(separators)) == 1:
+        return frozenset({whole, pointed})
+    return frozenset({whole if thousands and not point else pointed})
 
 
-_MONTHS = {
-    name: i + 1
-    for i, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"])
-}
-_MONTH = "(?P<{0}>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_GAP = r"[\s/.,'’-]{0,3}"
+def _signed(digits: str, *, negative: bool) -> Meaning:
+    return frozenset(-value if negative else value for value in readings(digits))
+
+
+def _figure(value: str) -> re.Match[str] | None:
+    return _WHOLE.fullmatch(" ".join(value.split())) if len(value) <= LONGEST_FIGURE else None
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])"
+)
+_GAP = r"[\s/.,'’-]"
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4}|\d{2})(?!\d)"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?<!\d)(?P<a>\d{1,4})\s?(?P<sep>[-/.])\s?(?P<b>\d{1,2})\s?(?P=sep)\s?(?P<c>\d{4}|\d{2})(?!\d)",
-        rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_GAP}{_MONTH.format('month')}{_GAP}(?P<year>\d{{4}}|\d{{2}})(?!\d)",
-        r"(?<!\d)(?P<a>(?:19|20)\d\d)(?P<b>[01]\d)(?P<c>[0-3]\d)(?!\d)",
-        rf"(?<![a-z]){_MONTH.format('month')}{_GAP}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?{_GAP}(?P<year>\d{{4}}|\d{{2}})(?!\d)",
+        r"(?<!\d)(?P<a>\d{1,2})\s?(?P<sep>[-/.])\s?(?P<b>\d{1,2})\s?(?P=sep)\s?(?P<c>\d{4}|\d{2})(?!\d)",
+        r"(?<!\d)(?P<y>\d{4})\s?(?P<sep>[-/.])\s?(?P<m>\d{1,2})\s?(?P=sep)\s?(?P<d>\d{1,2})(?!\d)",
+        r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)",
+        rf"(?<!\d){_DAY}{_GAP}{{0,3}}{_MONTH}{_GAP}{{0,3}}{_YEAR}",
+        rf"(?<![a-z]){_MONTH}{_GAP}{{0,3}}{_DAY}{_GAP}{{1,3}}{_YEAR}",
     )
 )
+_CONVENTIONS = ("dmy", "mdy", "ymd")
 
 
-def day(value: str) -> frozenset[object] | None:
+def day(value: str) -> Meaning | None:
     """Read a keyed-in date as what it means under each convention; nothing if it is not one.
 
-    >>> sorted(day("03/04/20"))
-    [('dmy', datetime.date(2020, 4, 3)), ('mdy', datetime.date(2020, 3, 4)), ('ymd', datetime.date(2003, 4, 20))]
+    >>> day("13/04/2020") == frozenset({("dmy", date(2020, 4, 13))})
+    True
     """
-    found = [date for date in days(value) if fold(value[: date.start] + value[date.stop :]) == ""]
+    if len(value) > LONGEST_FIGURE:
+        return None
+    found = [item for item in days(value) if fold(value[: item.start] + value[item.stop :]) == ""]
     return found[0].meaning if found else None
 
 
 def days(text: str) -> Iterator[Found]:
-    """Find every date; two are the same if they mean the same day under one convention."""
+    """Find every date; two are the same if they can mean the same day under one convention."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            meaning = _meaning(match.groupdict())
+            meaning = frozenset(_meanings(match.groupdict()))
             if meaning:
                 yield Found(match.start(), match.end(), meaning)
 
 
-def _meaning(parts: dict[str, str]) -> frozenset[object]:
-    if "month" in parts:
-        month = str(_MONTHS[parts["month"].lower()])
-        return frozenset((c, d) for c in ("dmy", "mdy", "ymd") if (d := _date(parts["year"], month, parts["day"])))
-    a, b, c = parts["a"], parts["b"], parts["c"]
-    if len(a) > 2:
-        return frozenset((k, d) for k in ("dmy", "mdy", "ymd") if (d := _date(a, b, c)))
-    orders = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}
-    return frozenset((k, d) for k, order in orders.items() if (d := _date(*order)))
-
-
-def _date(year: str, month: str, day: str) -> date | None:
-    try:
-        return date(int(year) + (2000 if len(year) <= 2 else 0), int(month), int(day))
-    except ValueError:
-        return None
+def _meanings(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
+    for convention in _CONVENTIONS:
+        if "month" in parts:
+            month = str(_MONTHS.index(parts["month"][:3].lower()) + 1)
+            year, day = parts["year"], parts["day"]
+        elif "y" in parts:
+            year, month, day = parts["y"], parts["m"], parts["d"]
+        else:
+            place = dict(zip(convention, (parts["a"], parts["b"], parts["c"]), strict=True))
+            year, month, day = place["y"], place["m"], place["d"]
+        # A year of two digits may be of either century.
+        for full_year in (year,) if len(year) == 4 else (f"20{year:0>2}", f"19{year:0>2}"):
+            try:
+                yield convention, date(int(full_year), int(month), int(day))
+            except ValueError:
+                continue

@@ -55,6 +55,6 @@ def main() -> None:
 
     try:
         app()
-    except FormNetError as error:
+    except (FormNetError, OSError) as error:  # what a user got wrong, or the disk
         typer.echo(f"formnet: {error}", err=True)
         sys.exit(2)

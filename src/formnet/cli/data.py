@@ -34,7 +34,7 @@ def stats(corpus: CorpusSpec, order: OrderOption = ReadingOrder.given, as_json: 
 @app.command()
 def validate(
     corpus: CorpusSpec,
-    show: Annotated[int, typer.Option(help="How many examples of each kind to show.")] = 3,
+    show: Annotated[int, typer.Option(min=0, help="How many examples of each kind to show.")] = 3,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on repairs too, not only on refusals.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -78,7 +78,7 @@ def convert(
 @app.command()
 def align(
     corpora: CorpusSpecs,
-    sample: Annotated[int, typer.Option(help="Show this many random hits with their surroundings.")] = 0,
+    sample: Annotated[int, typer.Option(min=0, help="Show this many random hits with their surroundings.")] = 0,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -116,14 +116,15 @@ def _alignment_json(report: "AlignmentReport") -> dict[str, Any]:
 def _print_statistics(corpus: str, found: "dict[str, Statistics]") -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=corpus, title_justify="left")
+    table = Table(title=Text(corpus), title_justify="left")
     table.add_column()
     for split in found:
-        table.add_column(split, justify="right")
+        table.add_column(Text(split), justify="right")
 
     def row(name: str, values: list[Any], **style: Any) -> None:
-        table.add_row(name, *(f"{v:,}" if isinstance(v, int) else v for v in values), **style)
+        table.add_row(Text(name), *(f"{v:,}" if isinstance(v, int) else v for v in values), **style)
 
     counts = list(found.values())
     for name in ("documents", "pages", "words"):
@@ -154,11 +155,11 @@ def _print_alignment(corpus: str, report: "AlignmentReport", sample: int, seed: 
     from rich.text import Text
 
     console = Console()
-    table = Table("field", "values", "found", "share", "how", title=corpus, title_justify="left")
+    table = Table("field", "values", "found", "share", "how", title=Text(corpus), title_justify="left")
     for name, coverage in [*report.fields.items(), ("all", report.overall)]:
         ways = ", ".join(f"{way} {count:,}" for way, count in coverage.ways.most_common())
         share = f"{coverage.found / coverage.values:.2%}"
-        table.add_row(name, f"{coverage.values:,}", f"{coverage.found:,}", share, ways)
+        table.add_row(Text(name), f"{coverage.values:,}", f"{coverage.found:,}", share, ways)
     console.print(table)
     for miss in report.misses:
         console.print(Text(f"miss  {miss.document}  {miss.field}: {miss.value!r}, closest {miss.closest!r}"))

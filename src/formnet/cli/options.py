@@ -13,7 +13,7 @@ CorpusSpecs = Annotated[
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
-Seed = Annotated[int, typer.Option(help="Seed of whatever is random.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of whatever is random.")]
 
 
 class ReadingOrder(StrEnum):

@@ -29,6 +29,8 @@ def graph(
     from formnet.graph import page_graph
     from formnet.views.graph import draw_graph
 
+    if out.suffix.lower() != ".png":
+        raise typer.BadParameter(f"{out}: the name should end in .png")
     opened = open_corpus(corpus, order.value)
     found = next((d for d in opened if document is None or d.id == document), None)
     if found is None:

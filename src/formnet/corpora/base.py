@@ -58,8 +58,8 @@ class Corpus(ABC):
         """Read one document in the order asked for; an error names its source."""
         try:
             return reorder(self.parse(source), self.order, self.seed)
-        except FormNetError:
-            raise
+        except FormNetError as error:
+            raise error if str(source) in str(error) else type(error)(f"{source}: {error}") from error
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
             raise DocumentError(f"{source}: not as this corpus writes it: {error!r}.") from error
 

@@ -14,6 +14,7 @@ from formnet.builder import DocumentBuilder
 from formnet.corpora.base import Corpus, files, image_size
 from formnet.document import Document
 from formnet.errors import CorpusError
+from formnet.readers.jsonl import LONGEST_LINE
 
 _ITEM = "nm num unitprice cnt discountprice price itemsubtotal vatyn etc"
 _SUB_ITEM = "sub_nm sub_unitprice sub_cnt sub_price sub_etc"
@@ -52,7 +53,8 @@ class Cord(Corpus):
     def find_splits(self) -> tuple[str, ...]:
         """Name the splits that are there: folders in v1, the file itself in v2."""
         if self.path.is_file():
-            return ("dev",) if self.path.suffix == ".csv" else ()
+            named = next((split for split in ("train", "test") if split in self.path.stem), "dev")
+            return (named,) if self.path.suffix == ".csv" else ()
         return tuple(split for split in ("train", "dev", "test") if (self.path / split / "json").is_dir())
 
     def expected(self) -> str:
@@ -71,12 +73,16 @@ class Cord(Corpus):
         return receipt(source.stem, json.loads(source.read_text(encoding="utf-8")), image)
 
     def _rows(self) -> Iterator[Row]:
+        csv.field_size_limit(LONGEST_LINE)
         with self.path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
-            if not {"filename", "ground_truth"} <= set(rows.fieldnames or ()):
-                raise CorpusError(f"{self.path}: a CORD v2 file has the columns 'filename' and 'ground_truth'.")
-            for row in rows:
-                yield Row(self.path, row["filename"], row["ground_truth"])
+            try:
+                if not {"filename", "ground_truth"} <= set(rows.fieldnames or ()):
+                    raise CorpusError(f"{self.path}: a CORD v2 file has the columns 'filename' and 'ground_truth'.")
+                for row in rows:
+                    yield Row(self.path, row["filename"], row["ground_truth"])
+            except (UnicodeDecodeError, csv.Error) as error:
+                raise CorpusError(f"{self.path}: is not CSV in UTF-8: {error}.") from error
 
 
 def receipt(name: str, data: Any, image: Path | None = None) -> Document:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from formnet.corpora.base import Corpus
 from formnet.document import Document
+from formnet.errors import CorpusError
 from formnet.readers.jsonl import SUFFIXES, Line, lines, parse
 
 
@@ -32,10 +33,15 @@ class Jsonl(Corpus):
         return parse(source)
 
     def _files(self) -> dict[str, Path]:
-        found = [self.path] if self.path.is_file() else sorted(self.path.iterdir())
-        return {
-            file.name.removesuffix(suffix): file for suffix in SUFFIXES for file in found if file.name.endswith(suffix)
-        }
+        files: dict[str, Path] = {}
+        for file in [self.path] if self.path.is_file() else sorted(self.path.iterdir()):
+            suffix = next((suffix for suffix in SUFFIXES if file.name.endswith(suffix)), None)
+            if suffix and file.is_file():
+                name = file.name.removesuffix(suffix)
+                if name in files:
+                    raise CorpusError(f"{self.path}: both {files[name].name} and {file.name} are there; remove one.")
+                files[name] = file
+        return files
 
 
 CORPUS = Jsonl

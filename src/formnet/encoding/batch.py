@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from formnet.encoding.encoder import EncodedDocument
+from formnet.errors import DocumentError
 
 #: A padded place holds no piece, no word, no neighbour, and asks for no tag.
 NOWHERE = -1
@@ -17,13 +18,14 @@ IGNORED_TAG = -100
 Batch = dict[str, Any]  # tensors by name, and the documents' ids
 
 
-def collate(documents: Sequence[EncodedDocument], padding_id: int = 0, multiple: int = 1) -> Batch:
+def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int = 1) -> Batch:
     """Pad documents to one length, a multiple of some number if asked.
 
     B documents, P pieces, W words: input_ids [B, P], attention_mask [B, P], piece_word [B, P], piece_boxes [B, P, 4],
     first_piece [B, W], node_features [B, W, 10], neighbours [B, W, 8], edge_features [B, W, 8, 11], labels [B, W].
     """
-    assert documents, "a batch has at least one document"
+    if not documents:
+        raise DocumentError("a batch needs at least one document.")
     pieces = _round_up(max(len(d) for d in documents), multiple)
     words = max(d.num_words for d in documents)
     batch: Batch = {
@@ -39,7 +41,8 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int = 0, multiple:
     }
     tags = [d.tags for d in documents if d.tags is not None]
     if tags:
-        assert len(tags) == len(documents), "either all documents are labelled or none"
+        if len(tags) < len(documents):
+            raise DocumentError("some documents of the batch are labelled and some are not.")
         batch["labels"] = _pad(tags, words, IGNORED_TAG)
     return batch
 

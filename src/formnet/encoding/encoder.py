@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from formnet.document import Document
-from formnet.encoding.tokenizer import cut
+from formnet.encoding.tokenizer import cut, padding_id
 from formnet.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbours, page_graph
 from formnet.labels import TagScheme
 
@@ -53,6 +53,7 @@ class Encoder:
 
     def __init__(self, tokenizer: Tokenizer, scheme: TagScheme | None = None) -> None:
         self.tokenizer, self.scheme = tokenizer, scheme
+        self.padding_id = padding_id(tokenizer)
 
     def __call__(self, document: Document) -> EncodedDocument:
         """Encode one document."""

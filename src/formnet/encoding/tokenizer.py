@@ -86,13 +86,15 @@ def padding_id(tokenizer: Tokenizer) -> int:
 
 
 def _first_known(tokenizer: Tokenizer, names: Sequence[str]) -> int:
-    known = (tokenizer.token_to_id(name) for name in names)
-    return next((number for number in known if number is not None), 0)
+    for name in names:
+        if (number := tokenizer.token_to_id(name)) is not None:
+            return number
+    raise TokenizerError(f"the tokenizer has none of the pieces {', '.join(names)}, one of which is needed.")
 
 
 def _word_piece(path: Path) -> Tokenizer:
     """Build BERT's tokenizer around a vocabulary, cased if the vocabulary has capitals."""
-    names = path.read_text(encoding="utf-8").splitlines()
+    names = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     if "[UNK]" not in names:
         raise TokenizerError(f"{path}: a word-piece vocabulary has one piece a line, [UNK] among them.")
     cased = any(name != name.lower() for name in names if not name.startswith("["))

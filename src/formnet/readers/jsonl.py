@@ -9,6 +9,8 @@ Everything but pages may be left out; a document of one page may put the page's 
 
 import gzip
 import json
+import math
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -28,7 +30,15 @@ class Line(NamedTuple):
 
     file: Path
     number: int
-    text: str
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        """What the line says."""
+        try:
+            return self.raw.decode("utf-8-sig" if self.number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DocumentError(f"is not UTF-8: {error}.") from error
 
     def __str__(self) -> str:
         return f"{self.file}, line {self.number}"
@@ -40,11 +50,23 @@ def read(path: Path) -> Iterator[Document]:
 
 
 def write(documents: Iterable[Document], path: Path) -> int:
-    """Write documents as JSONL, gzipped if the name says so; give their number."""
+    """Write documents as JSONL, gzipped if the name says so; give their number.
+
+    The file takes its name only when it is whole, so that a corpus may be written over itself.
+    """
     count = 0
-    with gzip.open(path, "wt", encoding="utf-8") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
-        for count, document in enumerate(documents, 1):  # noqa: B007
-            file.write(json.dumps(document.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with (
+            gzip.open(part, "wt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else part.open("w", encoding="utf-8") as file
+        ):
+            for count, document in enumerate(documents, 1):  # noqa: B007
+                file.write(json.dumps(document.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
     return count
 
 
@@ -56,17 +78,14 @@ def lines(path: Path) -> Iterator[Line]:
             number += 1
             try:
                 raw = file.readline(LONGEST_LINE + 1)
-                text = raw.decode()
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise DocumentError(f"{path}, line {number}: cannot be unpacked: {error}.") from error
-            except UnicodeDecodeError as error:
-                raise DocumentError(f"{path}, line {number}: is not UTF-8: {error}.") from error
             if len(raw) > LONGEST_LINE:
                 raise LimitError(f"{path}, line {number}: is longer than {LONGEST_LINE >> 20} MiB; split the document.")
             if not raw:
                 return
-            if text.strip():
-                yield Line(path, number, text)
+            if raw.strip():
+                yield Line(path, number, raw)
 
 
 def parse(line: Line) -> Document:
@@ -78,7 +97,7 @@ def parse(line: Line) -> Document:
 
 
 def from_json(data: Any, base: Path | None = None) -> Document:
-    """Give the document that parsed JSON says; images are looked for beside `base`, without it nowhere."""
+    """Give the document that parsed JSON says; a relative image path is taken from `base`, and no image without it."""
     if not isinstance(data, dict):
         raise DocumentError(f"a document is a JSON object, not {_kind(data)}.")
     schema = data.get("schema", SCHEMA)
@@ -87,6 +106,7 @@ def from_json(data: Any, base: Path | None = None) -> Document:
     name = data.get("id")
     if not isinstance(name, str) or not name:
         raise DocumentError(f"a document needs an 'id' that is a string, not {_kind(name)}.")
+    _refuse_surrogates([name], name)
     build = DocumentBuilder(name)
     pages = [data] if "words" in data else _items(data, "pages", name)
     for page in pages:
@@ -110,6 +130,7 @@ def from_json(data: Any, base: Path | None = None) -> Document:
 def _entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
     if not isinstance(entity, dict) or not isinstance(entity.get("label"), str) or not _are(entity.get("words"), int):
         raise DocumentError(f"document {name!r}: an entity needs a 'label' and 'words', a list of word numbers.")
+    _refuse_surrogates([entity["label"]], name)
     return entity["label"], entity["words"], _number(entity, "score", name)
 
 
@@ -138,7 +159,15 @@ def _texts(page: Any, name: str) -> Sequence[str]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DocumentError(f"document {name!r}: word {i} is {text!r}; a word is a string.")
+    _refuse_surrogates(texts, name)
     return texts
+
+
+def _refuse_surrogates(texts: Iterable[str], name: str) -> None:
+    """JSON can write half a character, which nothing can write again."""
+    for text in texts:
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            raise DocumentError(f"document {name!r}: {text!r} holds half of a surrogate pair.")
 
 
 def _number(data: Any, key: str, name: str) -> float | None:
@@ -148,9 +177,12 @@ def _number(data: Any, key: str, name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise DocumentError(f"document {name!r}: {key!r} should be a number, not {value!r}.")
     try:
-        return float(value)
-    except OverflowError as error:
-        raise DocumentError(f"document {name!r}: {key!r} is too large.") from error
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise DocumentError(f"document {name!r}: {key!r} is too large.")
+    return number
 
 
 def _image(page: Any, base: Path | None, name: str) -> Path | None:
@@ -166,6 +198,7 @@ def _fields(data: Any, name: str) -> dict[str, str]:
     fields = data.get("fields") or {}
     if not isinstance(fields, dict) or not _are(list(fields.values()), str):
         raise DocumentError(f"document {name!r}: 'fields' should map names to strings.")
+    _refuse_surrogates([*fields, *fields.values()], name)
     return fields
 
 

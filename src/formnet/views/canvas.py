@@ -1,6 +1,7 @@
 """A page to draw on: the scan, paled, or the words themselves where there is none."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -13,6 +14,8 @@ OVERSAMPLING = 2
 
 #: Pictures of more pixels than this are refused rather than unpacked.
 MOST_PIXELS = 100_000_000
+#: What a scan may be; formats that run programs are not among them.
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 
 _PAPER, _INK, _BOX = (255, 255, 255), (60, 60, 60), (226, 232, 240)
 
@@ -32,15 +35,16 @@ class Canvas:
     def finish(self) -> Image.Image:
         """Give the picture at its size."""
         width, height = self.image.size
-        return self.image.resize((width // OVERSAMPLING, height // OVERSAMPLING), Image.Resampling.LANCZOS)
+        size = max(width // OVERSAMPLING, 1), max(height // OVERSAMPLING, 1)
+        return self.image.resize(size, Image.Resampling.LANCZOS)
 
 
 def page_canvas(page: Page, paleness: float = 0.55) -> Canvas:
     """Lay out a page: its scan made paler, or its words written into their boxes."""
     scale = OVERSAMPLING * LONGER_SIDE / max(page.width, page.height)
     size = max(round(page.width * scale), 1), max(round(page.height * scale), 1)
-    if page.image is not None and page.image.is_file():
-        return Canvas(_pale(_scan(page), size, paleness), scale)
+    if page.image is not None:
+        return Canvas(_pale(_scan(page.image), size, paleness), scale)
     canvas = Canvas(Image.new("RGB", size, _PAPER), scale)
     for text, (x0, y0, x1, y1) in zip(page.texts, (page.boxes * scale).tolist(), strict=True):
         canvas.pen.rectangle((x0, y0, x1, y1), fill=_BOX)
@@ -56,15 +60,14 @@ def fitting_font(text: str, width: float, height: float) -> ImageFont.ImageFont 
     return ImageFont.load_default(max(min(size, size * width / max(needed, 1.0)), 4.0))
 
 
-def _scan(page: Page) -> Image.Image:
-    assert page.image is not None
+def _scan(path: Path) -> Image.Image:
     try:
-        with Image.open(page.image) as opened:
+        with Image.open(path, formats=FORMATS) as opened:
             if opened.width * opened.height > MOST_PIXELS:
-                raise DocumentError(f"{page.image}: has more than {MOST_PIXELS:,} pixels.")
+                raise DocumentError(f"{path}: has more than {MOST_PIXELS:,} pixels.")
             return opened.convert("RGB")
-    except (OSError, Image.DecompressionBombError) as error:
-        raise DocumentError(f"{page.image}: cannot be opened as an image: {error}.") from error
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise DocumentError(f"{path}: cannot be opened as an image: {error}.") from error
 
 
 def _pale(scan: Image.Image, size: tuple[int, int], paleness: float) -> Image.Image:
