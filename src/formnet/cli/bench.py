@@ -1,7 +1,7 @@
 """`formnet bench`: speed, as ratios to the bare engine in the same run."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,3 +35,73 @@ def graph(
     )
     for count, seconds in zip(result["points"], result["seconds"], strict=True):
         typer.echo(f"{count:>9,} points  {seconds:8.3f} s  {seconds / count * 1e6:6.2f} µs a point")
+
+
+@app.command()
+def attention(
+    repeats: Annotated[int, typer.Option(min=1, help="How often to measure each case.")] = 15,
+    tokens: Annotated[
+        list[int] | None, typer.Option(help="Lengths to measure, instead of 1024, 4096 and 16384.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure Rich Attention with its global token against bare scaled-dot-product attention on the same band."""
+    from formnet.benchmarks.attention import TOKENS, benchmark
+    from formnet.provenance import provenance
+
+    result = benchmark(tuple(tokens or TOKENS), repeats=repeats)
+    if as_json:
+        typer.echo(json.dumps({**provenance(repeats=repeats), **result}, indent=2))
+        return
+    for case in result["cases"]:
+        ratios = f"forward × {case['forward_ratio']:.2f}  training × {case['train_ratio']:.2f}"
+        typer.echo(f"{case['tokens']:>7,} tokens  {case['dtype']:9}  {ratios}  {case['peak_mb']:6.0f} MB")
+
+
+@app.command()
+def model(
+    corpus: Annotated[
+        str | None, typer.Argument(metavar="[CORPUS]", help="With --train: whose forms to train on.")
+    ] = None,
+    train: Annotated[bool, typer.Option("--train", help="Time training steps beside plain BERT's.")] = False,
+    vocabulary: Annotated[str, typer.Option(help="With --train: the tokenizer.")] = "bert-base-uncased",
+    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Measure whole models, random weights: ours, LayoutLM, BROS, LiLT and LayoutLMv3 in one run."""
+    from formnet.benchmarks.model import inference, training
+    from formnet.provenance import provenance
+
+    if not train:
+        result = inference(repeats=repeats)
+    elif corpus is None:
+        raise typer.BadParameter("--train needs a corpus of labelled forms, as in funsd:data/funsd@train")
+    else:
+        batches, tags = _training_batches(corpus, vocabulary)
+        result = training(batches, tags, repeats)
+    if as_json:
+        typer.echo(json.dumps({**provenance(corpus=corpus, train=train, repeats=repeats), **result}, indent=2))
+        return
+    for row in result.get("rows", []):
+        speed = f"{row['docs_per_second']:8.2f} documents/s  {row['peak_mb']:6.0f} MB"
+        typer.echo(
+            f"{row['name']:11} {row['parameters'] / 1e6:6.1f} M  {row['tokens']:>6,} tokens  {row['dtype']:9} {speed}"
+        )
+    for name, row in result.get("by_dtype", {}).items():
+        typer.echo(f"{name:9}  a training step of small ÷ plain BERT's: {row['ratio_to_bert']:.2f}")
+
+
+def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int = 8) -> tuple[list[Any], int]:
+    """Encode the first forms of a corpus into a few batches of like length."""
+    from itertools import islice
+
+    from formnet.corpora import open_corpus
+    from formnet.encoding import Encoder, collate, load_tokenizer
+    from formnet.labels import TagScheme
+
+    opened = open_corpus(corpus)
+    scheme = TagScheme(opened.entity_types, opened.untagged)
+    encoder = Encoder(load_tokenizer(vocabulary), scheme)
+    encoded = sorted((encoder(document) for document in islice(opened, count * forms)), key=len)
+    batches = [collate(encoded[i : i + forms], encoder.padding_id) for i in range(0, len(encoded), forms)]
+    return [{k: v for k, v in batch.items() if k != "ids"} for batch in batches], len(scheme)

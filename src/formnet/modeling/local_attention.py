@@ -1,0 +1,114 @@
+"""Attention within the band: one entry point, several ways to the same numbers.
+
+`dense` is the reference and reads like the paper; `blocked` is linear in length and runs anywhere; `compiled` is the
+same tiles fused by torch.compile; `flex` is FlexAttention. All give the attended values and the logarithm of each row's
+normaliser, with which the global token is merged in afterwards.
+"""
+
+import math
+import shutil
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from formnet.modeling.band import MASKED, Band
+from formnet.modeling.rich_attention import RichTerms, rich_scores
+from formnet.modeling.tiles import band_attention
+
+BACKENDS = ("auto", "dense", "blocked", "compiled", "flex")
+#: From this many tokens on, inference is worth the wait for a compiler.
+WORTH_COMPILING = 4096
+
+
+class Local(NamedTuple):
+    """What tokens take from their neighbourhood."""
+
+    values: Tensor  # [B, N, H, D]
+    log_normaliser: Tensor  # [B, N, H]
+
+
+def local_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    terms: RichTerms | None,
+    relative: Tensor | None,
+    band: Band,
+    valid: Tensor,
+    places: Tensor,
+    backend: str,
+) -> Local:
+    """Attend within the band. Queries come scaled; all are [B, N, H, D].
+
+    `terms` adds Rich Attention, `relative` [H, D, 2R + 1] ETC's clipped relative positions.
+    """
+    if backend == "dense":
+        return dense_attention(query, key, value, terms, relative, band.radius, valid, places)
+    if backend == "flex":
+        from formnet.modeling.flex import flex_local_attention
+
+        return Local(*flex_local_attention(query, key, value, terms, relative, band.radius, valid, places))
+    return Local(*band_attention(query, key, value, terms, relative, band, compiled=backend == "compiled"))
+
+
+def dense_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    terms: RichTerms | None,
+    relative: Tensor | None,
+    radius: int,
+    valid: Tensor,
+    places: Tensor,
+) -> Local:
+    """Attend with every pair's score written out: s_ij = q_i·k_j + s⁽ᵒ⁾_ij + s⁽ᵈ⁾_ij (after Eq. 4)."""
+    dtype = torch.promote_types(query.dtype, torch.float32)
+    scores = torch.einsum("bihd,bjhd->bhij", query, key).to(dtype)
+    if terms is not None:
+        scores = scores + rich_scores(terms, places.to(dtype))
+    number = torch.arange(query.shape[1], device=query.device)
+    apart = number[None, :] - number[:, None]
+    if relative is not None:
+        reach = relative.shape[-1] // 2
+        by_offset = torch.einsum("bihd,hdr->bhir", query, relative).to(dtype)
+        which = (apart.clamp(-reach, reach) + reach).expand(*by_offset.shape[:2], -1, -1)
+        scores = scores + by_offset.gather(-1, which)
+    seen = ((apart.abs() <= radius) & valid[:, None, :]) | (apart == 0)  # [B, N, N]
+    scores = scores.masked_fill(~seen[:, None], MASKED)
+    log_normaliser = scores.logsumexp(-1)
+    weights = torch.exp(scores - log_normaliser[..., None])
+    values = torch.einsum("bhij,bjhd->bihd", weights.to(value.dtype), value)
+    return Local(values, log_normaliser.transpose(1, 2))
+
+
+def with_global(
+    values: Tensor, log_normaliser: Tensor, query: Tensor, global_key: Tensor, global_value: Tensor
+) -> Tensor:
+    """Let every token see the global one too, under the same softmax: [B, N, H, D]."""
+    dtype = log_normaliser.dtype
+    score = (query.to(dtype) * global_key[:, None].to(dtype)).sum(-1)
+    share = torch.sigmoid(score - log_normaliser)[..., None]
+    return (values + share * (global_value[:, None].to(dtype) - values)).to(values.dtype)
+
+
+def global_attention(query: Tensor, keys: Tensor, values: Tensor, valid: Tensor) -> Tensor:
+    """Let the global token, the first of the keys [B, 1 + N, H, D], see itself and all others: [B, H, D]."""
+    dtype = torch.promote_types(query.dtype, torch.float32)
+    scores = (query[:, None].to(dtype) * keys.to(dtype)).sum(-1)  # [B, 1 + N, H]
+    scores = scores.masked_fill(~F.pad(valid, (1, 0), value=True)[..., None], -math.inf)
+    return (scores.softmax(1)[..., None] * values.to(dtype)).sum(1).to(values.dtype)
+
+
+def choose_backend(backend: str, query: Tensor) -> str:
+    """Compile for training and long documents, where a compiler is at hand; otherwise take plain tiles."""
+    if backend not in BACKENDS:
+        raise ValueError(f"attention backend {backend!r} is not among {', '.join(BACKENDS)}.")
+    if backend != "auto":
+        return backend
+    if torch.compiler.is_compiling() or query.dtype == torch.float64:
+        return "blocked"
+    long_enough = query.requires_grad or query.shape[0] * query.shape[1] >= WORTH_COMPILING
+    can_compile = query.is_cuda or shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
+    return "compiled" if long_enough and can_compile else "blocked"

@@ -1,0 +1,217 @@
+"""FormNet: super-tokens from the page graph, read by ETC with Rich Attention; heads for masked language and for tags.
+
+B documents, P pieces, W words, d the width, T tags.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+from transformers import PreTrainedModel
+from transformers import initialization as init
+from transformers.activations import ACT2FN
+from transformers.utils.generic import ModelOutput
+
+from formnet.modeling.band import make_band
+from formnet.modeling.configuration import FormNetConfig
+from formnet.modeling.etc_layer import EtcLayer, Layout
+from formnet.modeling.rich_attention import RichAffine
+from formnet.modeling.super_tokens import SuperTokens
+
+#: The largest log-distance there is on a page of a thousand units; ideal distances start spread up to it.
+LONGEST_STEP = 7.0
+
+
+@dataclass
+class FormNetOutput(ModelOutput):
+    """States of pieces and of the document."""
+
+    last_hidden_state: Tensor | None = None  # [B, P, d]
+    global_state: Tensor | None = None  # [B, d]
+    hidden_states: tuple[Tensor, ...] | None = None  # each [B, 1 + P, d], the global token first
+
+
+@dataclass
+class FormNetScores(ModelOutput):
+    """A loss, if there were labels, and scores: [B, W, T] for tags, [B, P, V] for pieces."""
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+
+
+class FormNetPreTrainedModel(PreTrainedModel):
+    """What all FormNets have in common: configuration and initial weights."""
+
+    config_class = FormNetConfig
+    base_model_prefix = "formnet"
+    supports_gradient_checkpointing = True
+    _no_split_modules = ["EtcLayer"]  # noqa: RUF012
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        spread = self.config.initializer_range
+        if isinstance(module, RichAffine):
+            init.normal_(module.row, std=spread)
+            init.normal_(module.column, std=spread)
+            # Orders start undecided; heads start looking at different distances.
+            ideal = torch.linspace(0, LONGEST_STEP, len(module.bias))
+            init.copy_(module.bias, torch.stack([0 * ideal, 0 * ideal, ideal, ideal.flip(0)], dim=1))
+            init.constant_(module.sharpness, self.config.initial_sharpness)
+        elif isinstance(module, EtcLayer) and module.relative is not None:
+            init.normal_(module.relative, std=spread)
+        elif isinstance(module, FormNetModel):
+            init.normal_(module.global_token, std=spread)
+            if module.gate is not None:
+                init.constant_(module.gate, self.config.initial_gate)
+
+
+class FormNetModel(FormNetPreTrainedModel):
+    """Pieces in, states out."""
+
+    def __init__(self, config: FormNetConfig) -> None:
+        super().__init__(config)
+        width = config.hidden_size
+        self.pieces = nn.Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
+        self.positions = nn.Embedding(config.sequence_positions, width) if config.sequence_positions else None
+        self.global_token = nn.Parameter(torch.empty(width))
+        self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.super_tokens = SuperTokens(config) if config.super_tokens else None
+        self.gate = nn.Parameter(torch.empty(width)) if config.super_tokens else None
+        self.layers = nn.ModuleList(EtcLayer(config) for _ in range(config.num_hidden_layers))
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Give the embedding of pieces."""
+        return self.pieces
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Take another embedding of pieces."""
+        assert isinstance(value, nn.Embedding)
+        self.pieces = value
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        piece_boxes: Tensor,
+        piece_word: Tensor,
+        node_features: Tensor | None = None,
+        neighbours: Tensor | None = None,
+        edge_features: Tensor | None = None,
+        output_hidden_states: bool = False,
+        **_: Any,
+    ) -> FormNetOutput:
+        """Read a batch as `formnet.encoding.collate` makes it."""
+        states = self.embed(input_ids, attention_mask, piece_word, node_features, neighbours, edge_features)
+        valid = attention_mask.bool()
+        # Where attention is concerned, a piece is where its middle is.
+        places = (piece_boxes[..., :2] + piece_boxes[..., 2:]) / 2
+        rich = self.config.rich_attention
+        layout = Layout(make_band(valid, places if rich else None, self.config.radius), valid, places)
+        history = [states]
+        for layer in self.layers:
+            states = layer(states, layout)
+            history.append(states)
+        return FormNetOutput(states[:, 1:], states[:, 0], tuple(history) if output_hidden_states else None)
+
+    def embed(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        piece_word: Tensor,
+        node_features: Tensor | None,
+        neighbours: Tensor | None,
+        edge_features: Tensor | None,
+    ) -> Tensor:
+        """Embed pieces, add their words' super-tokens, and put the global token first: [B, 1 + P, d]."""
+        pieces = self.pieces(input_ids)
+        first = self.global_token.expand(len(pieces), 1, -1)
+        states = torch.cat([first, pieces], dim=1)
+        if self.positions is not None:
+            # The global token has the first position; the others go round when a document is longer than the table.
+            count, last = states.shape[1], self.positions.num_embeddings - 1
+            number = torch.arange(count, device=states.device)
+            states = states + self.positions(torch.where(number > 0, (number - 1) % last + 1, 0))
+        states = self.dropout(self.norm(states))
+        if self.super_tokens is None or self.gate is None:
+            return states
+        assert node_features is not None
+        assert neighbours is not None
+        assert edge_features is not None
+        words = mean_of_pieces(self.norm(pieces), piece_word, node_features.shape[1])
+        graph = self.super_tokens(words, node_features, neighbours, edge_features)  # [B, W, d]
+        of_piece = graph.gather(1, piece_word.clamp(min=0)[..., None].expand_as(pieces))
+        of_piece = of_piece * attention_mask[..., None].to(of_piece.dtype)
+        return states + F.pad(self.gate * of_piece, (0, 0, 1, 0))
+
+
+def mean_of_pieces(pieces: Tensor, piece_word: Tensor, words: int) -> Tensor:
+    """Give each word the mean of its pieces: [B, P, d] to [B, W, d]."""
+    batch, _, width = pieces.shape
+    there = (piece_word >= 0).to(pieces.dtype)
+    target = piece_word.clamp(min=0)
+    total = pieces.new_zeros(batch, words, width)
+    total = total.scatter_add(1, target[..., None].expand_as(pieces), pieces * there[..., None])
+    count = pieces.new_zeros(batch, words).scatter_add(1, target, there)
+    return total / count.clamp(min=1)[..., None]
+
+
+class FormNetForTagging(FormNetPreTrainedModel):
+    """A tag for every word, scored at its first piece."""
+
+    def __init__(self, config: FormNetConfig) -> None:
+        super().__init__(config)
+        self.formnet = FormNetModel(config)
+        self.dropout = nn.Dropout(config.classifier_dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels or 2)
+        self.post_init()
+
+    def forward(self, first_piece: Tensor, labels: Tensor | None = None, **inputs: Any) -> FormNetScores:
+        """Score tags [B, W, T]; the loss is the cross-entropy over words, those labelled −100 left out."""
+        states = self.formnet(**inputs).last_hidden_state
+        at_word = first_piece.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
+        logits = self.classifier(self.dropout(states.gather(1, at_word)))
+        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+        return FormNetScores(loss, logits)
+
+
+class FormNetForMaskedLM(FormNetPreTrainedModel):
+    """The masked language model of pre-training, its output tied to the embedding of pieces."""
+
+    _tied_weights_keys = {"decoder.weight": "formnet.pieces.weight"}  # noqa: RUF012
+
+    def __init__(self, config: FormNetConfig) -> None:
+        super().__init__(config)
+        self.formnet = FormNetModel(config)
+        self.transform = nn.Linear(config.hidden_size, config.hidden_size)
+        self.activation = ACT2FN[config.hidden_act]
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.decoder = nn.Linear(config.hidden_size, config.vocab_size)
+        self.post_init()
+
+    def get_output_embeddings(self) -> nn.Module:
+        """Give the layer that scores pieces."""
+        return self.decoder
+
+    def set_output_embeddings(self, new_embeddings: nn.Module) -> None:
+        """Take another layer that scores pieces."""
+        assert isinstance(new_embeddings, nn.Linear)
+        self.decoder = new_embeddings
+
+    def forward(self, labels: Tensor | None = None, **inputs: Any) -> FormNetScores:
+        """Score pieces: all of them [B, P, V], or with labels only those to be guessed, [guessed, V]."""
+        states = self.formnet(**inputs).last_hidden_state
+        if labels is None:
+            return FormNetScores(None, self.score(states))
+        asked = labels != -100
+        logits = self.score(states[asked])
+        return FormNetScores(F.cross_entropy(logits.float(), labels[asked]), logits)
+
+    def score(self, states: Tensor) -> Tensor:
+        """Score pieces from states: [..., d] to [..., V]."""
+        scores: Tensor = self.decoder(self.norm(self.activation(self.transform(states))))
+        return scores

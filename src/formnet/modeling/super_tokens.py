@@ -1,0 +1,73 @@
+"""Super-tokens (Section 3.3): each word's state after messages from its neighbours on the page.
+
+W words, K places for neighbours, d the width.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+from transformers.activations import ACT2FN
+
+from formnet.modeling.configuration import FormNetConfig
+
+
+class SuperTokens(nn.Module):
+    """Node inputs, then layers of message passing along the page graph."""
+
+    def __init__(self, config: FormNetConfig) -> None:
+        super().__init__()
+        self.place = nn.Linear(config.node_features, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
+
+    def forward(self, words: Tensor, node_features: Tensor, neighbours: Tensor, edge_features: Tensor) -> Tensor:
+        """Give states [B, W, d] of words embedded as [B, W, d]; `neighbours` [B, W, K] is −1 where there is none."""
+        states = self.norm(words + self.place(node_features.to(words.dtype)))
+        edges = steady(edge_features).to(words.dtype)
+        there = neighbours >= 0
+        batch, count, _ = neighbours.shape
+        # Numbered through the batch, so that a gather is one lookup of rows.
+        rows = neighbours.clamp(min=0) + torch.arange(batch, device=neighbours.device)[:, None, None] * count
+        for layer in self.layers:
+            states = layer(states, rows, there, edges)
+        return states
+
+
+class GraphLayer(nn.Module):
+    """A message of two layers on [h_i; h_j; e_ij], one-head attention over neighbours, a skip, and LayerNorm.
+
+    The products are split so that the wide ones run once a word, not once an edge: the first layer's matrix by its
+    three inputs, and the second layer's is taken out of the weighted sum over neighbours.
+    """
+
+    def __init__(self, config: FormNetConfig) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.receiver = nn.Linear(width, width)  # h_i
+        self.sender = nn.Linear(width, width, bias=False)  # h_j
+        self.edge = nn.Linear(config.edge_features, width, bias=False)  # e_ij
+        self.activation = ACT2FN[config.hidden_act]
+        self.message = nn.Linear(width, width)
+        self.attention = nn.Linear(width, width, bias=False)
+        self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, states: Tensor, rows: Tensor, there: Tensor, edges: Tensor) -> Tensor:
+        """Pass messages once: [B, W, d] to [B, W, d]."""
+        sent = F.embedding(rows, self.sender(states).flatten(0, 1))  # [B, W, K, d]
+        hidden = self.activation(self.receiver(states)[:, :, None] + sent + self.edge(edges))
+        # m_ij = V·hidden + c; its score is (A h_i)·m_ij, so Vᵀ is applied to the word's side of it.
+        asked = torch.matmul(self.attention(states), self.message.weight.to(states.dtype))  # [B, W, d]
+        scores = torch.einsum("bwd,bwkd->bwk", asked, hidden) / math.sqrt(states.shape[-1])
+        weights = scores.masked_fill(~there, -math.inf).softmax(-1)
+        weights = torch.where(there, weights, 0.0)  # a word alone hears nothing
+        gathered = torch.einsum("bwk,bwkd->bwd", weights, hidden)
+        messages = self.message(gathered) * there.any(-1, keepdim=True)
+        return self.norm(states + self.dropout(messages))
+
+
+def steady(edge_features: Tensor) -> Tensor:
+    """Tame the aspect ratios, the last three features, which run over decades, by their logarithm."""
+    return torch.cat([edge_features[..., :-3], torch.log1p(edge_features[..., -3:])], dim=-1)

@@ -1,0 +1,364 @@
+"""Rich Attention in tiles small enough to stay in the cache, forwards and backwards.
+
+Written in torch and fused by torch.compile. What makes it cheap:
+
+- An order score ln σ(±z) with z = a_i + b_j needs no logarithm a pair: under the softmax's exponential it is the factor
+  σ(±z) = 1/(1 + e) or e/(1 + e) with e = exp(−a_i)·exp(−b_j), a product.
+- The geometry of the band is shared by all heads and layers.
+- A row's exponentials are shifted by a bound on its scores, ‖q_i‖·max‖k_j‖, instead of their maximum, which would take
+  another pass over them. Where that bound is so loose that weights would vanish, tiles are done again with the maximum.
+- Nothing of the size of the scores is kept for the backward pass: a tile is worked out again.
+
+G blocks of a tile, H heads, L queries a block, W keys a window, D numbers a head.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from formnet.modeling.band import Band
+from formnet.modeling.rich_attention import RichTerms
+
+#: Heads times blocks in a tile: about six megabytes of scores, what two cores' caches hold.
+TILE = 96
+#: Exponentials may reach e^HEADROOM without overflowing a sum; a row's total below e^−HEADROOM has lost precision.
+HEADROOM = 60.0
+
+
+def band_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    terms: RichTerms | None,
+    relative: Tensor | None,
+    band: Band,
+    *,
+    compiled: bool,
+) -> tuple[Tensor, Tensor]:
+    """Attend within the band: values [B, N, H, D] and the logarithm of each row's normaliser [B, N, H]."""
+    if terms is None:
+        return _attend_plain(query, key, value, relative, band, compiled)
+    sharp = terms.sharpness / math.sqrt(2)  # so that the distance score is minus a square
+    rows = torch.cat([terms.order_row, terms.mean_row * sharp], dim=-1)  # [B, N, H, 4]
+    columns = torch.cat([terms.order_column, terms.mean_column * sharp], dim=-1)
+    if torch.compiler.is_compiling():  # the caller fuses the whole
+        laid = lay_out(query, key, value, rows, columns, band)
+        values, log_normaliser = _careful_tile(*_tiles(laid, band, sharp)(slice(None)))
+        values, log_normaliser = _lay_back(values, query), _lay_back(log_normaliser[..., None], query)[..., 0]
+    else:
+        values, log_normaliser = _RichTiles.apply(query, key, value, rows, columns, sharp, band, compiled)
+    # An undecided order (p = ½ on both axes) weighs nothing beside the global token, which has no order.
+    return values, log_normaliser + 2 * math.log(2.0)
+
+
+class Laid(NamedTuple):
+    """Everything contiguous along tokens, so that a tile is read in one go."""
+
+    query: Tensor  # [T, H, L, D]
+    key: Tensor  # [H, tokens with a margin, D]
+    value: Tensor
+    rows: Tensor  # [T, 4, H, L] the query's halves: odds x, odds y, mean x, mean y
+    columns: Tensor  # [4, H, tokens with a margin] the key's halves
+    bound: Tensor  # [T, H, L] what no score of a row exceeds
+
+
+def lay_out(query: Tensor, key: Tensor, value: Tensor, rows: Tensor, columns: Tensor, band: Band) -> Laid:
+    """Lay tokens [B, N, H, …] out for the tiles; order logits become odds, e^{−a} and e^{−b}."""
+    queries = _by_head(query, band, 0).unflatten(1, (-1, band.block)).transpose(0, 1)  # [T, H, L, D]
+    keys, values = (_by_head(tokens, band, band.radius) for tokens in (key, value))
+    dtype = rows.dtype
+    longest = torch.linalg.vector_norm(key, dim=-1, dtype=dtype).amax()
+    bound = band.rows(torch.linalg.vector_norm(query, dim=-1, dtype=dtype)).transpose(1, 2) * longest
+    by_block, by_key = band.rows(rows).permute(0, 3, 2, 1), band.windowed(columns).permute(2, 1, 0)
+    by_block = torch.cat([torch.exp(-by_block[:, :2]), by_block[:, 2:]], dim=1)
+    by_key = torch.cat([torch.exp(-by_key[:2]), by_key[2:]])
+    return Laid(queries, keys, values, by_block, by_key, bound)
+
+
+def _by_head(tokens: Tensor, band: Band, margin: int) -> Tensor:
+    """Lay tokens [B, N, H, D] in one row a head, with a margin, in a single copy: [H, margin + tokens + margin, D]."""
+    batch, length, heads, size = tokens.shape
+    row = tokens.new_empty(heads, band.tokens + 2 * margin, size)
+    row[:, :margin] = 0
+    row[:, margin + batch * length :] = 0
+    row[:, margin : margin + batch * length].unflatten(1, (batch, length)).copy_(tokens.permute(2, 0, 1, 3))
+    return row
+
+
+def _lay_back(blocks: Tensor, like: Tensor) -> Tensor:
+    """Lay blocks [T, H, L, …] out as tokens again: [B, N, H, …]."""
+    batch, length = like.shape[:2]
+    return blocks.transpose(1, 2).flatten(0, 1)[: batch * length].unflatten(0, (batch, length))
+
+
+def _tiles(laid: Laid, band: Band, sharp: Tensor) -> Callable[[slice], tuple[Tensor, ...]]:
+    """Give a way to cut tiles: what `_careful_tile` takes, for some of the blocks."""
+    assert band.steps is not None
+    keys, values = (x.unfold(1, band.window, band.block).permute(1, 0, 3, 2) for x in (laid.key, laid.value))
+    columns = laid.columns.unfold(2, band.window, band.block).permute(2, 0, 1, 3)  # [T, 4, H, W]
+    steps, mask = band.steps, band.mask
+
+    def cut(part: slice) -> tuple[Tensor, ...]:
+        return (
+            laid.query[part],
+            keys[part],
+            values[part],
+            laid.rows[part],
+            columns[part],
+            sharp,
+            steps[part],
+            mask[part],
+        )
+
+    return cut
+
+
+class _RichTiles(torch.autograd.Function):
+    """Goes through the tiles one by one; keeps inputs and normalisers, and works scores out again on the way back."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,  # [B, N, H, D]
+        key: Tensor,
+        value: Tensor,
+        rows: Tensor,  # [B, N, H, 4]
+        columns: Tensor,
+        sharp: Tensor,  # [H, 2]
+        band: Band,
+        compiled: bool,
+    ) -> tuple[Tensor, Tensor]:
+        tile: Callable[..., Any] = _compiled(_quick_tile) if compiled else _quick_tile
+        laid = lay_out(query, key, value, rows, columns, band)
+        cut = _tiles(laid, band, sharp)
+        values, log_normaliser = (
+            torch.empty_like(x, memory_format=torch.contiguous_format) for x in (laid.query, laid.bound)
+        )
+        for part in _parts(laid.query):
+            values[part], log_normaliser[part] = tile(*cut(part), laid.bound[part])
+        # Fails for scores in the hundreds, or distances that a very sharp head finds nowhere.
+        if not bool((log_normaliser > laid.bound - 2 * HEADROOM).all()):
+            for part in _parts(laid.query):
+                values[part], log_normaliser[part] = _careful_tile(*cut(part))
+        ctx.save_for_backward(*laid[:5], sharp, values, log_normaliser)
+        ctx.band, ctx.compiled, ctx.shape = band, compiled, query.shape
+        return _lay_back(values, query), _lay_back(log_normaliser[..., None], query)[..., 0]
+
+    @staticmethod
+    def backward(ctx: Any, d_values: Tensor, d_log_normaliser: Tensor) -> Any:
+        query, key, value, rows, columns, sharp, values, log_normaliser = ctx.saved_tensors
+        band: Band = ctx.band
+        laid = Laid(query, key, value, rows, columns, log_normaliser)
+        cut = _tiles(laid, band, sharp)
+        tile: Callable[..., Any] = _compiled(_rich_tile_backward) if ctx.compiled else _rich_tile_backward
+        d_values, d_log = band.rows(d_values).transpose(1, 2), band.rows(d_log_normaliser).transpose(1, 2)
+        total, heads, block, size = laid.query.shape
+        d_query = laid.query.new_empty(total, block, heads, size)
+        d_rows, d_sharp = sharp.new_empty(total, block, heads, 4), torch.zeros_like(sharp)
+        overlap = _overlap(band)
+        room = (total + overlap) * block
+        d_key, d_value, d_columns = (sharp.new_zeros(room, heads, width) for width in (size, size, 4))
+        for part in _parts(laid.query):
+            results = tile(*cut(part), values[part], log_normaliser[part], d_values[part], d_log[part], overlap)
+            d_query[part], d_rows[part] = results[0], results[1]
+            span = slice(part.start * block, (part.stop + overlap) * block)
+            for whole, share in zip((d_key, d_value, d_columns), results[2:5], strict=True):
+                whole[span] += share
+            d_sharp += results[5]
+        batch, length = ctx.shape[:2]
+        own = slice(band.radius, band.radius + batch * length)
+        d_key, d_value, d_columns = (x[own].unflatten(0, (batch, length)) for x in (d_key, d_value, d_columns))
+        d_query, d_rows = (x.flatten(0, 1)[: batch * length].unflatten(0, (batch, length)) for x in (d_query, d_rows))
+        return d_query, d_key.to(d_query.dtype), d_value.to(d_query.dtype), d_rows, d_columns, d_sharp, None, None
+
+
+def _overlap(band: Band) -> int:
+    """Into how many blocks beyond its own a window reaches."""
+    return -(-2 * band.radius // band.block)
+
+
+def _quick_tile(
+    query: Tensor,  # [G, H, L, D]
+    key: Tensor,  # [G, H, W, D]
+    value: Tensor,
+    rows: Tensor,  # [G, 4, H, L]
+    columns: Tensor,  # [G, 4, H, W]
+    sharp: Tensor,  # [H, 2]
+    steps: Tensor,  # [G, 2, L, W]
+    mask: Tensor,  # [G, L, W]
+    bound: Tensor,  # [G, H, L]
+) -> tuple[Tensor, Tensor]:
+    """Weights are exp(t − shift)·σσ, where t is the score without its order terms."""
+    _, _, scores = _scores(query, key, rows, columns, sharp, steps, mask)
+    return _weigh(scores, bound[..., None] - HEADROOM, rows, columns, steps, value)
+
+
+def _careful_tile(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    rows: Tensor,
+    columns: Tensor,
+    sharp: Tensor,
+    steps: Tensor,
+    mask: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """The same, shifted by each row's largest score: one more pass, and no condition."""
+    _, _, scores = _scores(query, key, rows, columns, sharp, steps, mask)
+    return _weigh(scores, scores.amax(-1, keepdim=True), rows, columns, steps, value)
+
+
+def _weigh(
+    scores: Tensor, shift: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    x, y = _order_odds(rows, columns)
+    after_x, after_y = (steps[:, axis][:, None] > 0 for axis in (0, 1))
+    factor = torch.where(after_x, 1.0, x) * torch.where(after_y, 1.0, y) / ((1 + x) * (1 + y))
+    weights = torch.exp(scores - shift) * factor
+    total = weights.sum(-1, keepdim=True)
+    values = torch.matmul(weights.to(value.dtype), value)
+    return (values / total).to(value.dtype), (shift + torch.log(total)).squeeze(-1)
+
+
+def _scores(
+    query: Tensor, key: Tensor, rows: Tensor, columns: Tensor, sharp: Tensor, steps: Tensor, mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """How far distances are from the ideal along x and y, in units of their spread, and the score but for order."""
+    off_x, off_y = (
+        steps[:, axis].abs()[:, None] * sharp[:, axis, None, None]
+        - (rows[:, 2 + axis, :, :, None] + columns[:, 2 + axis, :, None, :])
+        for axis in (0, 1)
+    )
+    dots = torch.matmul(query, key.transpose(-1, -2)).to(sharp.dtype)
+    return off_x, off_y, dots + mask[:, None] - off_x * off_x - off_y * off_y
+
+
+def _order_odds(rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """e^{−z} for both axes: [G, H, L, W]."""
+    x, y = (rows[:, axis, :, :, None] * columns[:, axis, :, None, :] for axis in (0, 1))
+    return x, y
+
+
+def _rich_tile_backward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    rows: Tensor,
+    columns: Tensor,
+    sharp: Tensor,
+    steps: Tensor,
+    mask: Tensor,
+    values: Tensor,
+    log_normaliser: Tensor,
+    d_values: Tensor,
+    d_log_normaliser: Tensor,
+    overlap: int,
+) -> tuple[Tensor, ...]:
+    off_x, off_y, scores = _scores(query, key, rows, columns, sharp, steps, mask)
+    x, y = _order_odds(rows, columns)
+    inverse = 1 / ((1 + x) * (1 + y))
+    after_x, after_y = (steps[:, axis][:, None] > 0 for axis in (0, 1))
+    factor = torch.where(after_x, 1.0, x) * torch.where(after_y, 1.0, y) * inverse
+    weights = torch.exp(scores - log_normaliser[..., None]) * factor
+    d_weights = torch.matmul(d_values, value.transpose(-1, -2)).to(sharp.dtype)
+    mean = (d_values.to(sharp.dtype) * values.to(sharp.dtype)).sum(-1) - d_log_normaliser
+    d_scores = weights * (d_weights - mean[..., None])
+    # d ln σ(±z) / dz = o − σ(z), and d (−off²) / d mean = 2·off.
+    parts = (
+        d_scores * (after_x.to(x.dtype) - inverse * (1 + y)),
+        d_scores * (after_y.to(x.dtype) - inverse * (1 + x)),
+        d_scores * off_x * 2,
+        d_scores * off_y * 2,
+    )
+    d_rows = torch.stack([part.sum(-1) for part in parts], dim=-1).transpose(1, 2)  # [G, L, H, 4]
+    d_columns = torch.stack([part.sum(-2) for part in parts], dim=-1)  # [G, H, W, 4]
+    far_x, far_y = steps[:, 0].abs()[:, None], steps[:, 1].abs()[:, None]
+    d_sharp = -torch.stack([(parts[2] * far_x).sum((0, 2, 3)), (parts[3] * far_y).sum((0, 2, 3))], dim=1)
+    low, low_weights = d_scores.to(query.dtype), weights.to(query.dtype)
+    d_query = torch.matmul(low, key).transpose(1, 2)  # [G, L, H, D]
+    d_key = torch.matmul(low.transpose(-1, -2), query)
+    d_value = torch.matmul(low_weights.transpose(-1, -2), d_values)
+    block = query.shape[2]
+    folded = (_fold(tensor, block, overlap) for tensor in (d_key, d_value, d_columns))
+    return d_query, d_rows, *folded, d_sharp
+
+
+def _fold(windows: Tensor, block: int, overlap: int) -> Tensor:
+    """Add overlapping windows [G, H, W, …] up where they overlap: [(G + overlap)·L, H, …]."""
+    count, heads, width = windows.shape[:3]
+    padded = F.pad(
+        windows.float() if windows.dtype == torch.bfloat16 else windows, (0, 0, 0, (1 + overlap) * block - width)
+    )
+    pieces = padded.unflatten(2, (1 + overlap, block)).permute(0, 2, 3, 1, 4)  # [G, 1 + overlap, L, H, …]
+    shifted = [F.pad(pieces[:, i], (0, 0, 0, 0, 0, 0, i, overlap - i)) for i in range(1 + overlap)]
+    total = shifted[0]
+    for piece in shifted[1:]:
+        total = total + piece
+    return total.reshape((count + overlap) * block, heads, -1)
+
+
+def _attend_plain(
+    query: Tensor, key: Tensor, value: Tensor, relative: Tensor | None, band: Band, compiled: bool
+) -> tuple[Tensor, Tensor]:
+    """ETC's own attention: clipped relative positions, or none."""
+    tile = _compiled(_plain_tile) if compiled and not torch.compiler.is_compiling() else _plain_tile
+    blocks = band.rows(query).transpose(1, 2)
+    keys, values = (band.windows(band.windowed(tokens)).transpose(2, 3) for tokens in (key, value))
+    offsets = _offsets(band, relative)
+    results = [
+        tile(blocks[part], keys[part], values[part], relative, offsets, band.mask[part]) for part in _parts(blocks)
+    ]
+    attended, log_normaliser = (torch.cat(parts) for parts in zip(*results, strict=True))
+    return _lay_back(attended, query), _lay_back(log_normaliser[..., None], query)[..., 0]
+
+
+def _offsets(band: Band, relative: Tensor | None) -> Tensor | None:
+    """Which relative position each place of a window is: [L, W]."""
+    if relative is None:
+        return None
+    reach = relative.shape[-1] // 2
+    device = band.mask.device
+    apart = (
+        torch.arange(band.window, device=device)[None] - torch.arange(band.block, device=device)[:, None] - band.radius
+    )
+    return apart.clamp(-reach, reach) + reach
+
+
+def _plain_tile(
+    query: Tensor, key: Tensor, value: Tensor, relative: Tensor | None, offsets: Tensor | None, mask: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = torch.matmul(query, key.transpose(-1, -2)).to(mask.dtype) + mask[:, None]
+    if relative is not None and offsets is not None:
+        by_offset = torch.matmul(query, relative.to(query.dtype)).to(mask.dtype)  # [G, H, L, 2R + 1]
+        scores = scores + by_offset.gather(-1, offsets.expand(*scores.shape[:2], -1, -1))
+    log_normaliser = scores.logsumexp(-1)
+    weights = torch.exp(scores - log_normaliser[..., None])
+    return torch.matmul(weights.to(value.dtype), value), log_normaliser
+
+
+def _parts(query: Tensor) -> list[slice]:
+    """Cut the blocks into tiles of one size, but for the last; all at once where the caller traces the graph."""
+    total, heads = query.shape[:2]
+    step = total if torch.compiler.is_compiling() else max(1, TILE // heads)
+    return [slice(start, min(start + step, total)) for start in range(0, total, step)]
+
+
+#: Work scores out twice rather than write them down: memory is what costs.
+_INLINE: dict[str, Any] = {"realize_reads_threshold": 100, "realize_opcount_threshold": 1000}
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Fuse a tile; a tile of another size is compiled once more, then for every size."""
+    return torch.compile(function, options=_INLINE)
+
+
+@cache
+def fused(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Fuse the small work around the tiles, for whatever lengths come."""
+    return torch.compile(function, dynamic=True)

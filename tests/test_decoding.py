@@ -1,0 +1,89 @@
+import time
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formnet.builder import DocumentBuilder
+from formnet.decoding import decode, lattice, marginals, span_probability, viterbi
+from formnet.errors import LabelError
+from formnet.labels import Span, TagScheme
+
+SCHEME = TagScheme(("a", "b"))
+
+
+def all_paths(scores: np.ndarray, scheme: TagScheme) -> list[tuple[float, tuple[int, ...]]]:
+    paths = product(range(len(scheme)), repeat=len(scores))
+    return [
+        (sum(scores[w, t] for w, t in enumerate(path)), path) for path in paths if scheme.is_legal(np.array(path, int))
+    ]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.floats(0.1, 30))
+@settings(max_examples=60, deadline=None)
+def test_everything_equals_enumeration(seed: int, words: int, scale: float) -> None:
+    generator = np.random.default_rng(seed)
+    lengths = np.array([words, generator.integers(1, words + 1)])
+    scores = generator.normal(0, scale, (2, words, len(SCHEME)))
+    best, sums = viterbi(scores, lengths, SCHEME), lattice(scores, lengths, SCHEME)
+    shares = marginals(sums)
+    for b, length in enumerate(lengths.tolist()):
+        paths = all_paths(scores[b, :length], SCHEME)
+        top, path = max(paths)
+        assert tuple(best[b].tolist()) == path
+        total = np.logaddexp.reduce([score for score, _ in paths])
+        assert sums.log_total[b] == pytest.approx(total, abs=1e-9)
+        expected = np.zeros((length, len(SCHEME)))
+        spans: dict[Span, float] = {}
+        for score, path in paths:
+            probability = np.exp(score - total)
+            expected[np.arange(length), list(path)] += probability
+            for span in SCHEME.spans(np.array(path)):
+                spans[span] = spans.get(span, 0.0) + probability
+        assert shares[b, :length] == pytest.approx(expected, abs=1e-9)
+        for span, probability in spans.items():
+            assert span_probability(sums, b, span, SCHEME) == pytest.approx(probability, abs=1e-9)
+        assert top == pytest.approx(sum(scores[b, w, t] for w, t in enumerate(best[b])))
+
+
+def test_a_hundred_thousand_words_in_one_call() -> None:
+    scheme = TagScheme(tuple("abcdef"))
+    scores = np.random.default_rng(0).normal(0, 3, (1, 100_000, len(scheme)))
+    start = time.perf_counter()
+    (path,) = viterbi(scores, np.array([100_000]), scheme)
+    sums = lattice(scores, np.array([100_000]), scheme)
+    assert time.perf_counter() - start < 60
+    assert scheme.is_legal(path)
+    assert np.isfinite(sums.log_total).all()
+    assert sums.forward[:, -1] == pytest.approx(sums.backward[:, 0])
+    assert marginals(sums).sum(-1) == pytest.approx(1.0)
+
+
+def test_entities_with_scores_never_over_a_page_break() -> None:
+    build = DocumentBuilder("form")
+    for _ in range(2):
+        build.add_page(["x", "y"], [[0, 0, 4, 4], [5, 0, 9, 4]], 10, 10)
+    document = build.done()
+    scores = np.zeros((1, 5, len(SCHEME)))
+    wanted = ["O", "B-a", "E-a", "S-b"]
+    for word, tag in enumerate(wanted):
+        scores[0, word, SCHEME.names.index(tag)] = 6
+    (entities,) = decode(scores, [document], SCHEME)
+    assert all(e.page == (0 if max(e.words) < 2 else 1) for e in entities)
+    assert ("b", (3,)) in [(e.label, e.words) for e in entities]
+    assert all(0 < e.score <= 1 for e in entities)  # type: ignore[operator]
+    with pytest.raises(LabelError, match="do not fit"):
+        decode(scores[..., 1:], [document], SCHEME)
+
+
+def test_certain_scores_give_certain_entities() -> None:
+    build = DocumentBuilder("form")
+    build.add_page(list("wxyz"), [[i * 5, 0, i * 5 + 4, 4] for i in range(4)], 30, 10)
+    scores = np.zeros((1, 4, len(SCHEME)))
+    for word, tag in enumerate(["B-a", "I-a", "E-a", "O"]):
+        scores[0, word, SCHEME.names.index(tag)] = 40
+    ((entity,),) = decode(scores, [build.done()], SCHEME)
+    assert (entity.label, entity.words, entity.text) == ("a", (0, 1, 2), "w x y")
+    assert entity.score == pytest.approx(1.0)
