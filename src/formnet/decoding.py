@@ -178,4 +178,5 @@ def _log_sum(values: Scores) -> Scores:
         return np.full(values.shape[:-1], NEVER)
     top = values.max(axis=-1)
     safe = np.where(np.isfinite(top), top, 0.0)
-    return np.add(safe, np.log(np.exp(values - safe[..., None]).sum(axis=-1)))
+    total: Scores = np.log(np.exp(values - safe[..., None]).sum(axis=-1)) + safe
+    return total

@@ -1,4 +1,4 @@
-"""Whole models in one run: ours beside other layout models, with random weights, and a training step beside plain BERT's."""
+"""Whole models in one run, with random weights: ours beside other layout models, and a training step beside BERT's."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -22,7 +22,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 def inference(
     tokens: tuple[int, ...] = (512, 4096), repeats: int = 5, names: tuple[str, ...] = (*OURS, *PEERS)
 ) -> dict[str, Any]:
-    """Read one document at a time with each model in turn; the others read long ones in windows of 512, as they must."""
+    """Read one document at a time with each model in turn; the others read long ones in windows, as they must."""
     rows = []
     for name in names:
         model = _model(name).eval()
@@ -47,7 +47,7 @@ def inference(
 
 
 def _ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """How many times the documents a second of LayoutLMv3-base ours read, at each length, each in its better precision."""
+    """How many times LayoutLMv3-base's documents a second ours read, at each length, each in its better precision."""
     best: dict[tuple[str, int], float] = {}
     for row in rows:
         key = row["name"], row["tokens"]
@@ -63,7 +63,11 @@ def _model(name: str) -> nn.Module:
     torch.manual_seed(0)
     if name in OURS:
         return FormNetModel(FormNetConfig.of_size(name, vocab_size=VOCABULARY, attention_backend="compiled"))
-    shape: dict[str, Any] = {"visual_embed": False} if name == "layoutlmv3" else {}
+    shape: dict[str, Any] = {}
+    if name in ("lilt", "layoutlmv3"):  # positions are counted from the padding's number on, as in their checkpoints
+        shape["max_position_embeddings"] = WINDOW + 2
+    if name == "layoutlmv3":
+        shape["visual_embed"] = False
     config: PreTrainedConfig = AutoConfig.for_model(name, **shape)
     return AutoModel.from_config(config)
 
@@ -115,7 +119,7 @@ def training(batches: list[dict[str, Tensor]], tags: int, repeats: int = 5) -> d
         num_labels=tags,
     )
     bert = AutoModelForTokenClassification.from_config(shape)
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for name in DTYPES:
         steps = [_step(ours.train(), batches, name, plain=False), _step(bert.train(), batches, name, plain=True)]
         for step in steps:
