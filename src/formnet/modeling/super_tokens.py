@@ -4,6 +4,7 @@ W words, K places for neighbours, d the width.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,8 @@ from torch.nn import functional as F  # noqa: N812
 from transformers.activations import ACT2FN
 
 from formnet.modeling.configuration import FormNetConfig
+from formnet.modeling.local_attention import choose_backend
+from formnet.modeling.tiles import fused
 
 
 class SuperTokens(nn.Module):
@@ -48,7 +51,7 @@ class GraphLayer(nn.Module):
         self.receiver = nn.Linear(width, width)  # h_i
         self.sender = nn.Linear(width, width, bias=False)  # h_j
         self.edge = nn.Linear(config.edge_features, width, bias=False)  # e_ij
-        self.activation = ACT2FN[config.hidden_act]
+        self.activation, self.backend = ACT2FN[config.hidden_act], config.attention_backend
         self.message = nn.Linear(width, width)
         self.attention = nn.Linear(width, width, bias=False)
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
@@ -57,15 +60,25 @@ class GraphLayer(nn.Module):
     def forward(self, states: Tensor, rows: Tensor, there: Tensor, edges: Tensor) -> Tensor:
         """Pass messages once: [B, W, d] to [B, W, d]."""
         sent = F.embedding(rows, self.sender(states).flatten(0, 1))  # [B, W, K, d]
-        hidden = self.activation(self.receiver(states)[:, :, None] + sent + self.edge(edges))
         # m_ij = V·hidden + c; its score is (A h_i)·m_ij, so Vᵀ is applied to the word's side of it.
         asked = torch.matmul(self.attention(states), self.message.weight.to(states.dtype))  # [B, W, d]
-        scores = torch.einsum("bwd,bwkd->bwk", asked, hidden) / math.sqrt(states.shape[-1])
-        weights = scores.masked_fill(~there, -math.inf).softmax(-1)
-        weights = torch.where(there, weights, 0.0)  # a word alone hears nothing
-        gathered = torch.einsum("bwk,bwkd->bwd", weights, hidden)
+        gather = gathered_messages
+        if choose_backend(self.backend, states) == "compiled":
+            gather = fused(gathered_messages)
+        gathered = gather(self.receiver(states), sent, self.edge(edges), asked, there, self.activation)
         messages = self.message(gathered) * there.any(-1, keepdim=True)
         return self.norm(states + self.dropout(messages))
+
+
+def gathered_messages(
+    received: Tensor, sent: Tensor, edge: Tensor, asked: Tensor, there: Tensor, activation: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Weigh the hidden layers of a word's messages by attention and add them up: [B, W, d]."""
+    hidden = activation(received[:, :, None] + sent + edge)  # [B, W, K, d]
+    scores = (asked[:, :, None] * hidden).sum(-1) / math.sqrt(asked.shape[-1])
+    weights = scores.masked_fill(~there, -math.inf).softmax(-1)
+    weights = torch.where(there, weights, 0.0)  # a word alone hears nothing
+    return (weights[..., None] * hidden).sum(2)
 
 
 def steady(edge_features: Tensor) -> Tensor:
