@@ -58,7 +58,46 @@ def _graph(record: dict[str, Any]) -> str:
     return _markdown(rows)
 
 
-TABLES: dict[str, Callable[[dict[str, Any]], str]] = {"alignment": _alignment, "graph": _graph}
+def _parameters(record: dict[str, Any]) -> str:
+    rows = [("size", "here", "paper", "difference")]
+    for row in record["rows"]:
+        published = row["published_millions"]
+        rows.append((row["name"], f"{row['parameters'] / 1e6:.1f} M", f"{published} M", f"{row['ratio'] - 1:+.1%}"))
+    return _markdown(rows)
+
+
+def _attention(record: dict[str, Any]) -> str:
+    rows = [("tokens", "precision", "forward", "forward and backward", "memory")]
+    for case in record["cases"]:
+        ratios = (f"{case[k]:.2f} ×" for k in ("forward_ratio", "train_ratio"))
+        rows.append((f"{case['tokens']:,}", case["dtype"], *ratios, f"{case['peak_mb']:.0f} MB"))
+    return _markdown(rows)
+
+
+def _model(record: dict[str, Any]) -> str:
+    rows = [("model", "parameters", "tokens", "precision", "documents/s", "memory")]
+    for row in record["rows"]:
+        size, speed = f"{row['parameters'] / 1e6:.1f} M", f"{row['docs_per_second']:.2f}"
+        rows.append((row["name"], size, f"{row['tokens']:,}", row["dtype"], speed, f"{row['peak_mb']:.0f} MB"))
+    return _markdown(rows)
+
+
+def _training(record: dict[str, Any]) -> str:
+    rows = [("precision", "small", "BERT", "ratio")]
+    for name, row in record["by_dtype"].items():
+        seconds = row["seconds_per_batch"]
+        rows.append((name, f"{seconds['small']:.2f} s", f"{seconds['bert']:.2f} s", f"{row['ratio_to_bert']:.2f} ×"))
+    return _markdown(rows)
+
+
+TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "alignment": _alignment,
+    "attention": _attention,
+    "graph": _graph,
+    "model": _model,
+    "parameters": _parameters,
+    "training": _training,
+}
 
 
 def _markdown(rows: Sequence[tuple[str, ...]]) -> str:

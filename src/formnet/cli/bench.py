@@ -59,6 +59,21 @@ def attention(
 
 
 @app.command()
+def parameters(as_json: AsJson = False) -> None:
+    """Count the named sizes' parameters, beside the paper's figures."""
+    from formnet.benchmarks.parameters import count
+    from formnet.provenance import provenance
+
+    result = count()
+    if as_json:
+        typer.echo(json.dumps({**provenance(), **result}, indent=2))
+        return
+    for row in result["rows"]:
+        ours = f"{row['parameters'] / 1e6:6.1f} M"
+        typer.echo(f"{row['name']:13} {ours}  paper {row['published_millions']} M  {row['ratio'] - 1:+.1%}")
+
+
+@app.command()
 def model(
     corpus: Annotated[
         str | None, typer.Argument(metavar="[CORPUS]", help="With --train: whose forms to train on.")

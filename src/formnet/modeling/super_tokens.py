@@ -21,13 +21,13 @@ class SuperTokens(nn.Module):
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
-        self.place = nn.Linear(config.node_features, config.hidden_size)
+        self.node = nn.Linear(config.hidden_size + config.node_features, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
 
     def forward(self, words: Tensor, node_features: Tensor, neighbours: Tensor, edge_features: Tensor) -> Tensor:
         """Give states [B, W, d] of words embedded as [B, W, d]; `neighbours` [B, W, K] is −1 where there is none."""
-        states = self.norm(words + self.place(node_features.to(words.dtype)))
+        states = self.norm(self.node(torch.cat([words, node_features.to(words.dtype)], dim=-1)))
         edges = steady(edge_features).to(words.dtype)
         there = neighbours >= 0
         batch, count, _ = neighbours.shape
