@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from formnet.alignment import align, find
     from formnet.builder import DocumentBuilder
     from formnet.corpora import open_corpus
+    from formnet.decoding import decode
     from formnet.document import Document, Entity, Page, Word
     from formnet.encoding import Encoder, collate, load_tokenizer
     from formnet.errors import FormNetError
     from formnet.graph import PageGraph, page_graph
     from formnet.labels import Span, TagScheme
+    from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, FormNetModel
     from formnet.readers import read
     from formnet.reading_order import reorder
 
@@ -29,7 +31,11 @@ __all__ = [
     "DocumentBuilder",
     "Encoder",
     "Entity",
+    "FormNetConfig",
     "FormNetError",
+    "FormNetForMaskedLM",
+    "FormNetForTagging",
+    "FormNetModel",
     "Page",
     "PageGraph",
     "Span",
@@ -37,6 +43,7 @@ __all__ = [
     "Word",
     "align",
     "collate",
+    "decode",
     "find",
     "load_tokenizer",
     "open_corpus",
@@ -49,11 +56,13 @@ _HOME = {
     "alignment": ("align", "find"),
     "builder": ("DocumentBuilder",),
     "corpora": ("open_corpus",),
+    "decoding": ("decode",),
     "document": ("Document", "Entity", "Page", "Word"),
     "encoding": ("Encoder", "collate", "load_tokenizer"),
     "errors": ("FormNetError",),
     "graph": ("PageGraph", "page_graph"),
     "labels": ("Span", "TagScheme"),
+    "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTagging", "FormNetModel"),
     "readers": ("read",),
     "reading_order": ("reorder",),
 }

@@ -5,8 +5,8 @@ Written in torch and fused by torch.compile. What makes it cheap:
 - An order score ln σ(±z) with z = a_i + b_j needs no logarithm a pair: under the softmax's exponential it is the factor
   σ(±z) = 1/(1 + e) or e/(1 + e) with e = exp(−a_i)·exp(−b_j), a product.
 - The geometry of the band is shared by all heads and layers.
-- A row's exponentials are shifted by a bound on its scores, ‖q_i‖·max‖k_j‖, instead of their maximum, which would take
-  another pass over them. Where that bound is so loose that weights would vanish, tiles are done again with the maximum.
+- Exponentials are taken of scores as they are, without a pass to find each row's largest. Scores of trained networks
+  allow it; where a row's total shows that it was too much or too little, tiles are done again with the maximum.
 - Nothing of the size of the scores is kept for the backward pass: a tile is worked out again.
 
 G blocks of a tile, H heads, L queries a block, W keys a window, D numbers a head.
@@ -26,7 +26,7 @@ from formnet.modeling.rich_attention import RichTerms
 
 #: Heads times blocks in a tile: about six megabytes of scores, what two cores' caches hold.
 TILE = 96
-#: Exponentials may reach e^HEADROOM without overflowing a sum; a row's total below e^−HEADROOM has lost precision.
+#: A row whose total is within e^±HEADROOM has neither overflowed nor lost precision.
 HEADROOM = 60.0
 
 
@@ -64,20 +64,16 @@ class Laid(NamedTuple):
     value: Tensor
     rows: Tensor  # [T, 4, H, L] the query's halves: odds x, odds y, mean x, mean y
     columns: Tensor  # [4, H, tokens with a margin] the key's halves
-    bound: Tensor  # [T, H, L] what no score of a row exceeds
 
 
 def lay_out(query: Tensor, key: Tensor, value: Tensor, rows: Tensor, columns: Tensor, band: Band) -> Laid:
     """Lay tokens [B, N, H, …] out for the tiles; order logits become odds, e^{−a} and e^{−b}."""
     queries = _by_head(query, band, 0).unflatten(1, (-1, band.block)).transpose(0, 1)  # [T, H, L, D]
     keys, values = (_by_head(tokens, band, band.radius) for tokens in (key, value))
-    dtype = rows.dtype
-    longest = torch.linalg.vector_norm(key, dim=-1, dtype=dtype).amax()
-    bound = band.rows(torch.linalg.vector_norm(query, dim=-1, dtype=dtype)).transpose(1, 2) * longest
     by_block, by_key = band.rows(rows).permute(0, 3, 2, 1), band.windowed(columns).permute(2, 1, 0)
     by_block = torch.cat([torch.exp(-by_block[:, :2]), by_block[:, 2:]], dim=1)
     by_key = torch.cat([torch.exp(-by_key[:2]), by_key[2:]])
-    return Laid(queries, keys, values, by_block, by_key, bound)
+    return Laid(queries, keys, values, by_block, by_key)
 
 
 def _by_head(tokens: Tensor, band: Band, margin: int) -> Tensor:
@@ -136,16 +132,14 @@ class _RichTiles(torch.autograd.Function):
         tile: Callable[..., Any] = _compiled(_quick_tile) if compiled else _quick_tile
         laid = lay_out(query, key, value, rows, columns, band)
         cut = _tiles(laid, band, sharp)
-        values, log_normaliser = (
-            torch.empty_like(x, memory_format=torch.contiguous_format) for x in (laid.query, laid.bound)
-        )
+        values, log_normaliser = query.new_empty(laid.query.shape), sharp.new_empty(laid.query.shape[:3])
         for part in _parts(laid.query):
-            values[part], log_normaliser[part] = tile(*cut(part), laid.bound[part])
-        # Fails for scores in the hundreds, or distances that a very sharp head finds nowhere.
-        if not bool((log_normaliser > laid.bound - 2 * HEADROOM).all()):
+            values[part], log_normaliser[part] = tile(*cut(part))
+        if not bool((log_normaliser.abs() < HEADROOM).all()):  # also where it is not a number
+            tile = _compiled(_careful_tile) if compiled else _careful_tile
             for part in _parts(laid.query):
-                values[part], log_normaliser[part] = _careful_tile(*cut(part))
-        ctx.save_for_backward(*laid[:5], sharp, values, log_normaliser)
+                values[part], log_normaliser[part] = tile(*cut(part))
+        ctx.save_for_backward(*laid, sharp, values, log_normaliser)
         ctx.band, ctx.compiled, ctx.shape = band, compiled, query.shape
         return _lay_back(values, query), _lay_back(log_normaliser[..., None], query)[..., 0]
 
@@ -153,7 +147,7 @@ class _RichTiles(torch.autograd.Function):
     def backward(ctx: Any, d_values: Tensor, d_log_normaliser: Tensor) -> Any:
         query, key, value, rows, columns, sharp, values, log_normaliser = ctx.saved_tensors
         band: Band = ctx.band
-        laid = Laid(query, key, value, rows, columns, log_normaliser)
+        laid = Laid(query, key, value, rows, columns)
         cut = _tiles(laid, band, sharp)
         tile: Callable[..., Any] = _compiled(_rich_tile_backward) if ctx.compiled else _rich_tile_backward
         d_values, d_log = band.rows(d_values).transpose(1, 2), band.rows(d_log_normaliser).transpose(1, 2)
@@ -191,11 +185,10 @@ def _quick_tile(
     sharp: Tensor,  # [H, 2]
     steps: Tensor,  # [G, 2, L, W]
     mask: Tensor,  # [G, L, W]
-    bound: Tensor,  # [G, H, L]
 ) -> tuple[Tensor, Tensor]:
-    """Weights are exp(t − shift)·σσ, where t is the score without its order terms."""
+    """Weights are exp(t)·σσ, where t is the score without its order terms."""
     _, _, scores = _scores(query, key, rows, columns, sharp, steps, mask)
-    return _weigh(scores, bound[..., None] - HEADROOM, rows, columns, steps, value)
+    return _weigh(scores, None, rows, columns, steps, value)
 
 
 def _careful_tile(
@@ -214,15 +207,16 @@ def _careful_tile(
 
 
 def _weigh(
-    scores: Tensor, shift: Tensor, rows: Tensor, columns: Tensor, steps: Tensor, value: Tensor
+    scores: Tensor, shift: Tensor | None, rows: Tensor, columns: Tensor, steps: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
     x, y = _order_odds(rows, columns)
     after_x, after_y = (steps[:, axis][:, None] > 0 for axis in (0, 1))
     factor = torch.where(after_x, 1.0, x) * torch.where(after_y, 1.0, y) / ((1 + x) * (1 + y))
-    weights = torch.exp(scores - shift) * factor
+    weights = torch.exp(scores if shift is None else scores - shift) * factor
     total = weights.sum(-1, keepdim=True)
     values = torch.matmul(weights.to(value.dtype), value)
-    return (values / total).to(value.dtype), (shift + torch.log(total)).squeeze(-1)
+    log_total = torch.log(total) if shift is None else torch.log(total) + shift
+    return (values / total).to(value.dtype), log_total.squeeze(-1)
 
 
 def _scores(
