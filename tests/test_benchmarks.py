@@ -31,11 +31,6 @@ def test_model_rows() -> None:
     result = model.inference((64,), repeats=1, names=("layoutlmv3",))
     assert {row["dtype"] for row in result["rows"]} == {"float32", "bfloat16"}
     assert {"name", "parameters", "tokens", "docs_per_second", "peak_mb"} <= set(result["rows"][0])
-    rows = [
-        {"name": n, "tokens": 64, "docs_per_second": s}
-        for n, s in (("small", 8.0), ("small", 6.0), ("layoutlmv3", 2.0))
-    ]
-    assert model._ratios(rows) == {"small at 64": 4.0}
 
 
 def test_bert_is_given_the_same_tags() -> None:

@@ -43,20 +43,7 @@ def inference(
                         "peak_mb": peak_megabytes(read),
                     }
                 )
-    return {"rows": rows, "ratios": _ratios(rows)}
-
-
-def _ratios(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """How many times LayoutLMv3-base's documents a second ours read, at each length, each in its better precision."""
-    best: dict[tuple[str, int], float] = {}
-    for row in rows:
-        key = row["name"], row["tokens"]
-        best[key] = max(best.get(key, 0.0), row["docs_per_second"])
-    return {
-        f"{name} at {tokens}": speed / best["layoutlmv3", tokens]
-        for (name, tokens), speed in best.items()
-        if name in OURS and ("layoutlmv3", tokens) in best
-    }
+    return {"rows": rows}
 
 
 def _model(name: str) -> nn.Module:
