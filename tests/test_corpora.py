@@ -99,7 +99,7 @@ def test_sroie_and_adbuy_fields(data: Path) -> None:
 
 
 def test_turned_adbuy_pages_keep_their_right_hand_columns(data: Path) -> None:
-    """A quarter of these words lie beyond the width that the file gives; they must not be pressed to the edge."""
+    """On turned pages a fifth of the words lie beyond the width given; none may be pressed to the edge."""
     corpus = open_corpus(f"adbuy:{data}/adbuy@train")
     pressed = sum("without area" in repair.kind for document in corpus for repair in document.repairs)
     assert pressed == 0
