@@ -49,7 +49,7 @@ def band_attention(
     if torch.compiler.is_compiling():  # the caller fuses the whole
         laid = lay_out(query, key, value, rows, columns, band)
         values, log_normaliser = _careful_tile(*_tiles(laid, band, sharp)(slice(None)))
-        values, log_normaliser = _lay_back(values, query), _lay_back(log_normaliser[..., None], query)[..., 0]
+        values, log_normaliser = _lay_back(values, query), _lay_back(log_normaliser, query)
     else:
         values, log_normaliser = _RichTiles.apply(query, key, value, rows, columns, sharp, band, compiled)
     # An undecided order (p = ½ on both axes) weighs nothing beside the global token, which has no order.
@@ -141,7 +141,7 @@ class _RichTiles(torch.autograd.Function):
                 values[part], log_normaliser[part] = tile(*cut(part))
         ctx.save_for_backward(*laid, sharp, values, log_normaliser)
         ctx.band, ctx.compiled, ctx.shape = band, compiled, query.shape
-        return _lay_back(values, query), _lay_back(log_normaliser[..., None], query)[..., 0]
+        return _lay_back(values, query), _lay_back(log_normaliser, query)
 
     @staticmethod
     def backward(ctx: Any, d_values: Tensor, d_log_normaliser: Tensor) -> Any:
@@ -308,7 +308,7 @@ def _attend_plain(
         tile(blocks[part], keys[part], values[part], relative, offsets, band.mask[part]) for part in _parts(blocks)
     ]
     attended, log_normaliser = (torch.cat(parts) for parts in zip(*results, strict=True))
-    return _lay_back(attended, query), _lay_back(log_normaliser[..., None], query)[..., 0]
+    return _lay_back(attended, query), _lay_back(log_normaliser, query)
 
 
 def _offsets(band: Band, relative: Tensor | None) -> Tensor | None:
