@@ -7,6 +7,7 @@ import pytest
 
 from formnet.corpora import kinds, open_corpus, parse_spec
 from formnet.corpora.cord import CATEGORIES
+from formnet.corpora.sroie import _decode
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError
 from formnet.labels import TagScheme, runs_of
@@ -47,6 +48,10 @@ def count(documents: list[Document]) -> dict[str, int]:
         ("jsonl:unlabeled@tax-form-pages", {"documents": 275, "words": 187_103}),
         ("jsonl:unlabeled@legal-form-pages", {"documents": 45, "words": 9_364}),
         ("jsonl:unlabeled@registration-ocr-pages", {"documents": 572, "words": 254_462}),
+        ("jsonl:unlabeled@adbuy-pages", {"documents": 1_137, "words": 529_131}),
+        ("jsonl:unlabeled@registration-pages", {"documents": 1_971, "words": 897_831}),
+        ("jsonl:unlabeled@agreement-pages", {"documents": 4_187, "words": 1_961_100}),
+        ("jsonl:unlabeled@industry-pages", {"documents": 12_530, "words": 2_329_914}),
     ],
 )
 def test_counts(data: Path, spec: str, expected: dict[str, int]) -> None:
@@ -87,6 +92,14 @@ def test_cord_v2_says_the_same_words_under_v1_names(data: Path) -> None:
     new = list(open_corpus(f"cord:{data}/cord/v2-validation.csv"))
     assert {tuple(sorted(d.texts)) for d in new} == old
     assert {e.label for d in new for e in d.entities} <= set(CATEGORIES)
+
+
+@pytest.mark.parametrize(("split", "lines", "images"), [("train", 33_626, 0), ("test", 18_705, 50)])
+def test_sroie_lines_and_images(data: Path, split: str, lines: int, images: int) -> None:
+    corpus = open_corpus(f"sroie:{data}/sroie@{split}")
+    rows = (row for file in corpus.sources(split) for row in _decode(file.read_bytes()).splitlines())
+    assert sum(bool(row.strip()) for row in rows) == lines
+    assert sum(document.pages[0].image is not None for document in corpus) == images
 
 
 def test_sroie_and_adbuy_fields(data: Path) -> None:
