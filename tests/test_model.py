@@ -86,6 +86,12 @@ def test_a_document_scores_the_same_alone_and_in_any_batch(encoder: Encoder) -> 
         assert torch.allclose(scores, together[i, : len(scores)], atol=1e-8)
 
 
+def test_a_document_without_words_has_no_tags(encoder: Encoder) -> None:
+    empty = DocumentBuilder("empty").done()
+    assert tagger()(**batch(encoder, empty)).logits.shape == (1, 0, 9)
+    assert tagger()(**batch(encoder, empty, page(5))).logits.shape == (2, 5, 9)
+
+
 @pytest.mark.parametrize(("rich", "survives"), [(True, True), (False, False)])
 def test_shuffling_words_only_permutes_the_outputs(encoder: Encoder, rich: bool, survives: bool) -> None:
     """The paper's structural claim: with a radius that covers the document nothing but the page decides."""

@@ -58,13 +58,13 @@ def make_band(valid: Tensor, places: Tensor | None, radius: int, block: int = BL
     """Lay out the band of a batch; `valid` [B, N] are tokens that are not padding, `places` [B, N, 2] their centres."""
     batch, length = valid.shape
     device = valid.device
-    total = math.ceil(batch * length / block) * block
+    total = max(math.ceil(batch * length / block), 1) * block
     index = torch.arange(total, device=device).unflatten(0, (-1, block))  # [T, L]
     key = torch.arange(-radius, total + radius, device=device).unfold(0, block + 2 * radius, block)  # [T, W]
-    document = torch.div(key, length, rounding_mode="floor")
+    document = torch.div(key, max(length, 1), rounding_mode="floor")
     flat_valid = F.pad(valid.flatten(), (radius, total - batch * length + radius)).unfold(0, block + 2 * radius, block)
     apart = key[:, None, :] - index[:, :, None]  # [T, L, W]
-    same = document[:, None, :] == torch.div(index, length, rounding_mode="floor")[:, :, None]
+    same = document[:, None, :] == torch.div(index, max(length, 1), rounding_mode="floor")[:, :, None]
     seen = same & flat_valid[:, None, :] & (apart.abs() <= radius)
     seen |= apart == 0  # padding sees itself, so that no row is empty
     dtype = torch.float32 if places is None else torch.promote_types(places.dtype, torch.float32)
