@@ -75,7 +75,8 @@ def make_band(valid: Tensor, places: Tensor | None, radius: int, block: int = BL
     away = (
         band.windows(band.windowed(places))[:, :, None, :] - band.rows(places).transpose(1, 2)[..., None]
     )  # [T, 2, L, W]
-    return Band(block, radius, mask, torch.sign(away) * torch.log1p(away.abs()))
+    steps = torch.sign(away) * torch.log1p(away.abs())
+    return Band(block, radius, mask, steps.contiguous())  # tiles read each axis in one go
 
 
 def _pad_rows(tokens: Tensor, before: int, after: int) -> Tensor:

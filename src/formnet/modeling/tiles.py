@@ -212,9 +212,10 @@ def _weigh(
     x, y = _order_odds(rows, columns)
     after_x, after_y = (steps[:, axis][:, None] > 0 for axis in (0, 1))
     factor = torch.where(after_x, 1.0, x) * torch.where(after_y, 1.0, y) / ((1 + x) * (1 + y))
-    weights = torch.exp(scores if shift is None else scores - shift) * factor
-    total = weights.sum(-1, keepdim=True)
-    values = torch.matmul(weights.to(value.dtype), value)
+    # In the values' precision: written once, and what is summed is what is used.
+    weights = (torch.exp(scores if shift is None else scores - shift) * factor).to(value.dtype)
+    total = weights.sum(-1, keepdim=True, dtype=scores.dtype)
+    values = torch.matmul(weights, value)
     log_total = torch.log(total) if shift is None else torch.log(total) + shift
     return (values / total).to(value.dtype), log_total.squeeze(-1)
 
