@@ -5,7 +5,8 @@
     │   └── LimitError     input larger than we agree to read
     ├── CorpusError        a corpus that is not there, or not of the kind it was called
     ├── LabelError         entity types and tags that do not fit each other
-    └── TokenizerError     a tokenizer that cannot be loaded
+    ├── TokenizerError     a tokenizer that cannot be loaded
+    └── SettingsError      a training run that was told something impossible, or a model folder that is none
 
 Every message names the place and says what to do. What only we can cause is an assertion, not one of these.
 """
@@ -33,3 +34,7 @@ class LabelError(FormNetError):
 
 class TokenizerError(FormNetError):
     """A tokenizer cannot be loaded from where it was named."""
+
+
+class SettingsError(FormNetError):
+    """Settings of a run contradict each other, or name what is not there."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, data, view
+from formnet.cli import bench, data, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -15,6 +15,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(train.train)
+app.command()(train.pretrain)
 app.add_typer(data.app, name="data")
 app.add_typer(view.app, name="view")
 app.add_typer(bench.app, name="bench")

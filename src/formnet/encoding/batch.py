@@ -74,8 +74,15 @@ def uncollate(batch: Batch) -> list[EncodedDocument]:
     return documents
 
 
-def buckets(lengths: Sequence[int], most_pieces: int, seed: int | None = None) -> list[list[int]]:
+def buckets(
+    lengths: Sequence[int],
+    most_pieces: int,
+    seed: int | Sequence[int] | None = None,
+    most_documents: int | None = None,
+) -> list[list[int]]:
     """Group documents of like length so that a padded batch holds at most so many pieces; one too long goes alone.
+
+    A batch can be limited in documents, too.
 
     With a seed, which documents meet and the order of batches change with it; without, the longest come first, so that
     what does not fit in memory fails at once.
@@ -92,7 +99,8 @@ def buckets(lengths: Sequence[int], most_pieces: int, seed: int | None = None) -
     longest = 0
     for index in order.tolist():
         longest_now = max(longest, lengths[index])
-        if batches and longest_now * (len(batches[-1]) + 1) <= most_pieces:
+        full = bool(batches) and len(batches[-1]) == most_documents
+        if batches and not full and longest_now * (len(batches[-1]) + 1) <= most_pieces:
             batches[-1].append(index)
             longest = longest_now
         else:

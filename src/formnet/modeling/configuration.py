@@ -51,6 +51,7 @@ class FormNetConfig(PreTrainedConfig):
     initial_gate: float = 1.0  # how far super-tokens are open
     attention_backend: str = "auto"
     classifier_dropout: float = 0.1
+    temperature: float = 1.0  # scores are divided by it, so that probabilities mean what they say
 
     def __post_init__(self, **kwargs: Any) -> None:
         if self.intermediate_size is None:

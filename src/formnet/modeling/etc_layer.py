@@ -14,6 +14,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from formnet.modeling.band import Band
 from formnet.modeling.configuration import FormNetConfig
+from formnet.modeling.dropout import Dropout
 from formnet.modeling.local_attention import choose_backend, global_attention, local_attention, with_global
 from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.tiles import fused
@@ -48,7 +49,7 @@ class EtcLayer(GradientCheckpointingLayer):
         self.contract = nn.Linear(config.intermediate_size, width)
         self.activation = ACT2FN[config.hidden_act]
         self.feed_forward_norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, states: Tensor, layout: Layout) -> Tensor:
         """Take and give [B, 1 + N, d], the global token first."""

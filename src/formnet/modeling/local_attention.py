@@ -15,7 +15,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from formnet.modeling.band import MASKED, Band
 from formnet.modeling.rich_attention import RichTerms, rich_scores
-from formnet.modeling.tiles import band_attention
+from formnet.modeling.tiles import band_attention, has_compiled
 
 BACKENDS = ("auto", "dense", "blocked", "compiled", "flex")
 #: From this many tokens on, inference is worth the wait for a compiler.
@@ -102,13 +102,16 @@ def global_attention(query: Tensor, keys: Tensor, values: Tensor, valid: Tensor)
 
 
 def choose_backend(backend: str, query: Tensor) -> str:
-    """Compile for training and long documents, where a compiler is at hand; otherwise take plain tiles."""
+    """Compile for training and long documents, where a compiler is at hand, and go on with what was compiled.
+
+    Otherwise take plain tiles.
+    """
     if backend not in BACKENDS:
         raise ValueError(f"attention backend {backend!r} is not among {', '.join(BACKENDS)}.")
     if backend != "auto":
         return backend
     if torch.compiler.is_compiling() or query.dtype == torch.float64:
         return "blocked"
-    long_enough = query.requires_grad or query.shape[0] * query.shape[1] >= WORTH_COMPILING
+    long_enough = query.requires_grad or query.shape[0] * query.shape[1] >= WORTH_COMPILING or has_compiled()
     can_compile = query.is_cuda or shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
     return "compiled" if long_enough and can_compile else "blocked"

@@ -16,9 +16,12 @@ from transformers.utils.generic import ModelOutput
 
 from formnet.modeling.band import make_band
 from formnet.modeling.configuration import FormNetConfig
+from formnet.modeling.dropout import Dropout
 from formnet.modeling.etc_layer import EtcLayer, Layout
+from formnet.modeling.local_attention import choose_backend
 from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.super_tokens import SuperTokens
+from formnet.modeling.tiles import fused
 
 #: The largest log-distance there is on a page of a thousand units; ideal distances start spread up to it.
 LONGEST_STEP = 7.0
@@ -78,7 +81,7 @@ class FormNetModel(FormNetPreTrainedModel):
         self.positions = nn.Embedding(config.sequence_positions, width) if config.sequence_positions else None
         self.global_token = nn.Parameter(torch.empty(width))
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
         self.super_tokens = SuperTokens(config) if config.super_tokens else None
         self.gate = nn.Parameter(torch.empty(width)) if config.super_tokens else None
         self.layers = nn.ModuleList(EtcLayer(config) for _ in range(config.num_hidden_layers))
@@ -160,22 +163,34 @@ def mean_of_pieces(pieces: Tensor, piece_word: Tensor, words: int) -> Tensor:
     return total / count.clamp(min=1)[..., None]
 
 
+def mean_loss(logits: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
+    """Give the cross-entropy over labels, as a share of `count` where a batch is only a part of a larger one."""
+    total = F.cross_entropy(logits.float(), labels, reduction="sum")
+    return total / ((labels >= 0).sum().clamp(min=1) if count is None else count)
+
+
 class FormNetForTagging(FormNetPreTrainedModel):
     """A tag for every word, scored at its first piece."""
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__(config)
         self.formnet = FormNetModel(config)
-        self.dropout = nn.Dropout(config.classifier_dropout)
+        self.dropout = Dropout(config.classifier_dropout)
         self.classifier = nn.Linear(config.hidden_size, config.num_labels or 2)
         self.post_init()
 
-    def forward(self, first_piece: Tensor, labels: Tensor | None = None, **inputs: Any) -> FormNetScores:
+    def forward(
+        self,
+        first_piece: Tensor,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **inputs: Any,
+    ) -> FormNetScores:
         """Score tags [B, W, T]; the loss is the cross-entropy over words, those labelled −100 left out."""
         states = self.formnet(**inputs).last_hidden_state
         at_word = first_piece.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
         logits = self.classifier(self.dropout(states.gather(1, at_word)))
-        loss = None if labels is None else F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+        loss = None if labels is None else mean_loss(logits.flatten(0, 1), labels.flatten(), num_items_in_batch)
         return FormNetScores(loss, logits)
 
 
@@ -202,14 +217,18 @@ class FormNetForMaskedLM(FormNetPreTrainedModel):
         assert isinstance(new_embeddings, nn.Linear)
         self.decoder = new_embeddings
 
-    def forward(self, labels: Tensor | None = None, **inputs: Any) -> FormNetScores:
+    def forward(
+        self, labels: Tensor | None = None, num_items_in_batch: Tensor | int | None = None, **inputs: Any
+    ) -> FormNetScores:
         """Score pieces: all of them [B, P, V], or with labels only those to be guessed, [guessed, V]."""
         states = self.formnet(**inputs).last_hidden_state
         if labels is None:
             return FormNetScores(None, self.score(states))
         asked = labels != -100
         logits = self.score(states[asked])
-        return FormNetScores(F.cross_entropy(logits.float(), labels[asked]), logits)
+        # Over a whole vocabulary the loss is worth fusing.
+        loss = fused(mean_loss) if choose_backend(self.config.attention_backend, logits) == "compiled" else mean_loss
+        return FormNetScores(loss(logits, labels[asked], num_items_in_batch), logits)
 
     def score(self, states: Tensor) -> Tensor:
         """Score pieces from states: [..., d] to [..., V]."""

@@ -12,6 +12,7 @@ from torch.nn import functional as F  # noqa: N812
 from transformers.activations import ACT2FN
 
 from formnet.modeling.configuration import FormNetConfig
+from formnet.modeling.dropout import Dropout
 from formnet.modeling.local_attention import choose_backend
 from formnet.modeling.tiles import fused
 
@@ -55,7 +56,7 @@ class GraphLayer(nn.Module):
         self.message = nn.Linear(width, width)
         self.attention = nn.Linear(width, width, bias=False)
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, states: Tensor, rows: Tensor, there: Tensor, edges: Tensor) -> Tensor:
         """Pass messages once: [B, W, d] to [B, W, d]."""

@@ -1,0 +1,39 @@
+"""`formnet train` and `formnet pretrain`: learning, from one YAML file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a YAML file.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Override a setting, as in optimisation.learning_rate=3e-5."),
+]
+Resume = Annotated[bool, typer.Option(help="Go on from the last checkpoint in the output folder.")]
+
+
+def train(config: Config, override: Overrides = None, resume: Resume = True) -> None:
+    """Learn to find the entities of labelled documents."""
+    from formnet.training import FineTuning, load_settings
+    from formnet.training.finetune import finetune
+
+    _quiet()
+    finetune(load_settings(FineTuning, config, override or ()), resume=resume)
+
+
+def pretrain(config: Config, override: Overrides = None, resume: Resume = True) -> None:
+    """Learn to guess masked words of unlabelled pages; under torchrun, on several processes."""
+    from formnet.training import PreTraining, load_settings
+    from formnet.training.pretrain import pretrain as run
+
+    _quiet()
+    run(load_settings(PreTraining, config, override or ()), resume=resume)
+
+
+def _quiet() -> None:
+    """Keep what transformers says of loading weights out of the way; errors are raised anyhow."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()

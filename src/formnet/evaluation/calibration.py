@@ -1,0 +1,78 @@
+"""Whether a probability means what it says: of entities said to be right with 0.9, are nine of ten?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Entities by how sure the network was of them; bins of equal width."""
+
+    confidence: NDArray[np.float64]  # [BINS] mean probability, NaN where a bin is empty
+    accuracy: NDArray[np.float64]  # [BINS] share that is right
+    count: NDArray[np.int64]  # [BINS]
+
+    @property
+    def ece(self) -> float:
+        """The expected calibration error: how far apart the two are, on average over entities."""
+        if not self.count.sum():
+            return 0.0
+        return float(np.nansum(np.abs(self.confidence - self.accuracy) * self.count) / self.count.sum())
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the bins as plain data."""
+        return {
+            "ece": self.ece,
+            "bins": [
+                {"confidence": float(c), "accuracy": float(a), "entities": int(n)}
+                for c, a, n in zip(self.confidence, self.accuracy, self.count, strict=True)
+                if n
+            ],
+        }
+
+
+def reliability(probabilities: Sequence[float], right: Sequence[bool]) -> Reliability:
+    """Sort entities into bins by their probability."""
+    p, r = np.asarray(probabilities, np.float64), np.asarray(right, np.float64)
+    which = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    count = np.bincount(which, minlength=BINS)
+    with np.errstate(invalid="ignore"):
+        confidence, accuracy = (np.bincount(which, values, BINS) / count for values in (p, r))
+    return Reliability(confidence, accuracy, count)
+
+
+def fit_temperature(scores: Sequence[NDArray[np.floating]], tags: Sequence[NDArray[np.integer]]) -> float:
+    """Find what to divide scores [W, T] by so that the right tags are likeliest; to be fitted on held-out documents."""
+    logits, right = np.concatenate(list(scores)).astype(np.float64), np.concatenate(list(tags))
+    if not len(right):
+        return 1.0
+
+    def loss(log_temperature: float) -> float:
+        scaled = logits / np.exp(log_temperature)
+        top = scaled.max(axis=1)
+        log_total = np.log(np.exp(scaled - top[:, None]).sum(axis=1)) + top
+        return float((log_total - scaled[np.arange(len(right)), right]).mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-1.5, 2.5), method="bounded").x))
+
+
+def passing_share(
+    probabilities: Sequence[float], right: Sequence[bool], precision: float = 0.99
+) -> tuple[float, float]:
+    """Give the lowest threshold above which so many are right, and the share of entities that pass it."""
+    order = np.argsort(-np.asarray(probabilities, np.float64), kind="stable")
+    if not len(order):
+        return 1.0, 0.0
+    good = np.cumsum(np.asarray(right, np.float64)[order]) / np.arange(1, len(order) + 1)
+    enough = np.flatnonzero(good >= precision)
+    if not len(enough):
+        return 1.0, 0.0
+    last = int(enough[-1])
+    return float(np.asarray(probabilities)[order[last]]), (last + 1) / len(order)

@@ -1,0 +1,42 @@
+"""Entities found against entities there are: right if the type and every word are."""
+
+from collections.abc import Iterable, Sequence
+
+from formnet.document import Document, Entity
+from formnet.evaluation.counts import Counts
+from formnet.labels import Span, TagScheme, runs_of
+
+
+def entity_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
+    """Count spans of one document: what seqeval calls strict.
+
+    >>> entity_counts([Span("date", 0, 2)], [Span("date", 0, 2), Span("total", 3, 4)]).micro.score.f1
+    0.6666666666666666
+    """
+    counts = Counts()
+    true, said = set(gold), set(found)
+    for span in true:
+        counts.by_type[span.label].gold += 1
+        counts.by_type[span.label].right += span in said
+    for span in said:
+        counts.by_type[span.label].found += 1
+    return counts
+
+
+def word_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
+    """Count words by the type of the entity they are in, whatever its ends: comparable between reading orders."""
+    return entity_counts(_words(gold), _words(found))
+
+
+def gold_spans(document: Document, scheme: TagScheme) -> list[Span]:
+    """Give a labelled document's entities as the spans that tags can say in its reading order."""
+    return spans_of(entity for entity in document.entities if entity.label in scheme.entity_types)
+
+
+def spans_of(entities: Iterable[Entity]) -> list[Span]:
+    """Give entities as spans; one whose words are scattered gives several."""
+    return [run for entity in entities for run in runs_of(entity)]
+
+
+def _words(spans: Iterable[Span]) -> Sequence[Span]:
+    return [Span(span.label, word, word + 1) for span in spans for word in range(span.start, span.stop)]

@@ -1,0 +1,63 @@
+"""A trained network against a labelled corpus: one call, all figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from formnet.document import Document, Entity
+from formnet.evaluation.calibration import passing_share, reliability
+from formnet.evaluation.counts import Counts, bootstrap, sum_counts
+from formnet.evaluation.entities import entity_counts, gold_spans, spans_of, word_counts
+from formnet.evaluation.fields import field_counts
+from formnet.extractor import Extractor
+from formnet.labels import Span
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A document with what was found in it and what should have been."""
+
+    document: Document
+    found: Sequence[Entity]
+    gold: Sequence[Span]
+
+    @property
+    def counts(self) -> Counts:
+        """Entities found and right."""
+        return entity_counts(self.gold, spans_of(self.found))
+
+    @property
+    def right(self) -> list[bool]:
+        """Whether each entity found is one there is."""
+        true = set(self.gold)
+        return [span in true for span in spans_of(self.found)]
+
+
+def judge(extractor: Extractor, documents: Sequence[Document]) -> list[Judged]:
+    """Extract and set beside the labels."""
+    found = extractor.extract(documents)
+    return [
+        Judged(document, entities, gold_spans(document, extractor.scheme))
+        for document, entities in zip(documents, found, strict=True)
+    ]
+
+
+def report(judged: Sequence[Judged], field_names: Sequence[str] = ()) -> dict[str, Any]:
+    """Give every figure of one reading: entities, words, calibration, and fields where values were keyed in."""
+    counts = [one.counts for one in judged]
+    scores = [entity.score or 0.0 for one in judged for entity in one.found]
+    right = [is_right for one in judged for is_right in one.right]
+    threshold, share = passing_share(scores, right)
+    result = {
+        "documents": len(judged),
+        "entities": {**sum_counts(counts).to_json(), "interval": bootstrap(counts)},
+        "words": sum_counts(word_counts(one.gold, spans_of(one.found)) for one in judged).to_json(),
+        "calibration": {
+            **reliability(scores, right).to_json(),
+            "at_99_percent_precision": {"threshold": threshold, "share": share},
+        },
+    }
+    if field_names and any(one.document.fields for one in judged):
+        fields = field_counts([one.document for one in judged], [one.found for one in judged], field_names)
+        result["fields"] = {**fields.to_json(), "interval": bootstrap(fields.by_document)}
+    return result

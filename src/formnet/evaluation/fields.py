@@ -1,0 +1,79 @@
+"""Field values against what people keyed in: one value a field and document.
+
+A value is right if it says the same: equal letters and digits, or the same amount, or the same day. The official way of
+SROIE, equal strings, stands beside it. A value that no words of the document say counts as missed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from formnet.alignment.values import amount, day, fold, number
+from formnet.document import Document, Entity
+from formnet.evaluation.counts import Counts, sum_counts
+
+
+@dataclass
+class FieldScore:
+    """Counts over documents, by meaning and by exact string."""
+
+    by_document: list[Counts]
+    exact_by_document: list[Counts]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give both scores as plain data."""
+        return {
+            **sum_counts(self.by_document).to_json(),
+            "exact_string": sum_counts(self.exact_by_document).to_json(),
+        }
+
+
+def field_counts(
+    documents: Sequence[Document], entities: Sequence[Sequence[Entity]], names: Sequence[str]
+) -> FieldScore:
+    """Score the best value found for each field."""
+    score = FieldScore([], [])
+    for document, found in zip(documents, entities, strict=True):
+        values = best_values(found, names)
+        keyed = {name: value for name, value in document.fields.items() if name in names}
+        score.by_document.append(_count(keyed, values, same_value))
+        score.exact_by_document.append(_count(keyed, values, _same_string))
+    return score
+
+
+def best_values(entities: Iterable[Entity], names: Sequence[str]) -> dict[str, str]:
+    """Take the likeliest entity of each field."""
+    best: dict[str, Entity] = {}
+    for entity in entities:
+        if entity.label in names and (entity.score or 0) > (
+            best[entity.label].score or 0 if entity.label in best else -1
+        ):
+            best[entity.label] = entity
+    return {name: entity.text for name, entity in best.items()}
+
+
+def same_value(keyed: str, found: str) -> bool:
+    """Tell whether two values say the same.
+
+    >>> same_value("9.00", "RM 9.00"), same_value("2018-03-25", "25/03/2018"), same_value("9.00", "900")
+    (True, True, False)
+    """
+    if amount(keyed) or amount(found):
+        return bool((number(keyed) or frozenset()) & (number(found) or frozenset()))
+    if day(keyed):
+        return bool((day(keyed) or frozenset()) & (day(found) or frozenset()))
+    return fold(keyed) == fold(found) != ""
+
+
+def _same_string(keyed: str, found: str) -> bool:
+    return keyed.strip() == found.strip()
+
+
+def _count(keyed: Mapping[str, str], values: Mapping[str, str], same: Any) -> Counts:
+    counts = Counts()
+    for name, value in keyed.items():
+        counts.by_type[name].gold += 1
+        counts.by_type[name].right += name in values and same(value, values[name])
+    for name in values:
+        counts.by_type[name].found += 1
+    return counts

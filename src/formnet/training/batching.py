@@ -1,0 +1,78 @@
+"""Which documents meet in which batch, for all epochs at once, and how each looks when its turn comes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
+
+from formnet.document import Document
+from formnet.encoding import EncodedDocument, Encoder, buckets, collate
+from formnet.encoding.batch import IGNORED_TAG
+from formnet.training.augmentation import augment
+from formnet.training.settings import Augmentation, Optimisation
+
+TensorBatch = dict[str, Tensor]
+
+
+class Turn(tuple[int, int, bool]):
+    """A document's turn: the epoch, its number, and whether it is only there to fill a process's share."""
+
+    __slots__ = ()
+
+
+class Plan(Sampler[list[Turn]]):
+    """Batches of like length for every epoch, each process's share of them.
+
+    The whole run is one list, so that going on after a kill is skipping its beginning.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], settings: Optimisation, epochs: int, seed: int, rank: int = 0, world: int = 1
+    ) -> None:
+        self.batches: list[list[Turn]] = []
+        documents = settings.batch_documents and settings.batch_documents * world
+        for epoch in range(epochs):
+            for batch in buckets(lengths, settings.batch_pieces * world, [seed, epoch], documents):
+                share = [Turn((epoch, i, False)) for i in batch[rank::world]]
+                self.batches.append(share or [Turn((epoch, batch[0], True))])
+
+    def __iter__(self) -> Iterator[list[Turn]]:
+        return iter(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+
+class Documents(Dataset[EncodedDocument]):
+    """Documents as the network sees them, made worse anew each epoch if asked."""
+
+    def __init__(self, documents: Sequence[Document], encoder: Encoder, settings: Augmentation, seed: int) -> None:
+        self.documents, self.encoder, self.settings, self.seed = documents, encoder, settings, seed
+        self.encoded = [encoder(document) for document in documents]
+        self.mask_id = encoder.tokenizer.token_to_id("[MASK]")
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, turn: Turn) -> EncodedDocument:
+        epoch, number, filler = turn
+        encoded = self.encoded[number]
+        if self.settings.any:
+            generator = np.random.default_rng([self.seed, epoch, number])
+            encoded = self.encoder(augment(self.documents[number], self.settings, generator))
+            if self.settings.unknown and self.mask_id is not None:
+                hidden = generator.random(len(encoded)) < self.settings.unknown
+                encoded = replace(encoded, piece_ids=np.where(hidden, self.mask_id, encoded.piece_ids))
+        if filler:  # asks for no tag, and so teaches nothing
+            assert encoded.tags is not None
+            encoded = replace(encoded, tags=np.full_like(encoded.tags, IGNORED_TAG))
+        return encoded
+
+
+def put_together(documents: Sequence[EncodedDocument], padding_id: int) -> TensorBatch:
+    """Make a batch of tensors only."""
+    batch = collate(documents, padding_id)
+    del batch["ids"]
+    return batch

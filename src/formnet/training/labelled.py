@@ -1,0 +1,82 @@
+"""Labelled documents for fine-tuning: read, aligned, some held out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from formnet.alignment import align
+from formnet.corpora import Corpus, open_corpus
+from formnet.document import Document, Page
+from formnet.errors import SettingsError
+from formnet.labels import TagScheme
+from formnet.training.settings import FineTuning
+
+
+class Labelled(NamedTuple):
+    """What is trained on, what is looked at, and the tags of both."""
+
+    training: list[Document]
+    held_out: list[Document]
+    scheme: TagScheme
+
+
+def load_labelled(run: FineTuning) -> Labelled:
+    """Read a run's documents."""
+    corpus = open_corpus(run.corpus, run.order)
+    documents = labelled_documents(corpus, run.occurrences)
+    scheme = scheme_for(corpus, documents)
+    held_out: list[Document] = []
+    if run.validation is not None:
+        held_out = labelled_documents(open_corpus(run.validation, run.order), run.occurrences)
+    elif run.held_out:
+        documents, held_out = hold_out(documents, run.held_out)
+    if run.documents is not None:
+        if run.documents > len(documents):
+            raise SettingsError(f"documents: {run.corpus} has {len(documents)} to train on, not {run.documents}.")
+        documents = sorted(documents, key=_place)[: run.documents]
+    if run.segment_boxes:
+        documents, held_out = ([with_segment_boxes(d) for d in part] for part in (documents, held_out))
+    if not any(document.entities for document in documents):
+        raise SettingsError(f"{run.corpus}: no document has an entity to learn from.")
+    return Labelled(documents, held_out, scheme)
+
+
+def labelled_documents(corpus: Corpus, occurrences: Literal["best", "all"] = "best") -> list[Document]:
+    """Read a corpus; keyed-in values become entities where they are found."""
+    return [align(document, occurrences).document if document.fields else document for document in corpus]
+
+
+def scheme_for(corpus: Corpus, documents: Sequence[Document]) -> TagScheme:
+    """Take the corpus's own entity types, or those that its documents have."""
+    return TagScheme(corpus.entity_types, corpus.untagged) if corpus.entity_types else TagScheme.of(documents)
+
+
+def hold_out(documents: Sequence[Document], share: float) -> tuple[list[Document], list[Document]]:
+    """Split by a hash of the id: a document stays on its side whatever else is in the corpus."""
+    kept = [document for document in documents if _place(document) >= share]
+    held = [document for document in documents if _place(document) < share]
+    if not kept or not held:
+        raise SettingsError(f"held_out: {share:.0%} of {len(documents)} documents leaves one side empty.")
+    return kept, held
+
+
+def _place(document: Document) -> float:
+    """Give a document its place between 0 and 1, the same in every run."""
+    return int.from_bytes(sha256(document.id.encode()).digest()[:8]) / 2**64
+
+
+def with_segment_boxes(document: Document) -> Document:
+    """Give every word of an entity the entity's box: ground truth that no OCR gives, and an easier task."""
+    boxes = np.array(document.boxes)
+    for entity in document.entities:
+        words = list(entity.words)
+        boxes[words] = [*boxes[words, :2].min(axis=0), *boxes[words, 2:].max(axis=0)]
+    pages: list[Page] = []
+    start = 0
+    for page in document.pages:
+        pages.append(replace(page, boxes=boxes[start : start + len(page.texts)]))
+        start += len(page.texts)
+    return replace(document, pages=tuple(pages))

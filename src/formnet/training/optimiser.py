@@ -1,0 +1,40 @@
+"""Which weights learn how fast."""
+
+import re
+from collections import defaultdict
+from typing import Any
+
+from torch import nn
+
+from formnet.training.settings import Optimisation
+
+#: Weights that a warm start does not bring: order and distance, super-tokens, heads.
+_NEW = re.compile(r"\.rich\.|super_tokens|\.gate$|^classifier|^transform|^norm|^decoder|\.relative$")
+_LAYER = re.compile(r"\.layers\.(\d+)\.")
+
+
+def parameter_groups(model: nn.Module, settings: Optimisation, layers: int, *, warm: bool) -> list[dict[str, Any]]:
+    """Group weights by learning rate and decay: AdamW's argument.
+
+    Biases, norms and single numbers do not decay. New weights learn at their own rate after a warm start; what the
+    encoder brought learns the slower the further it is from the top, if asked.
+    """
+    groups: dict[tuple[float, float], list[nn.Parameter]] = defaultdict(list)
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            decay = settings.weight_decay if parameter.dim() > 1 else 0.0
+            groups[_rate(name, settings, layers, warm=warm), decay].append(parameter)
+    return [
+        {"params": parameters, "lr": rate, "weight_decay": decay}
+        for (rate, decay), parameters in sorted(groups.items(), key=lambda item: item[0])
+    ]
+
+
+def _rate(name: str, settings: Optimisation, layers: int, *, warm: bool) -> float:
+    if warm and settings.new_learning_rate is not None and _NEW.search(name):
+        return settings.new_learning_rate
+    if not name.startswith("formnet."):
+        return settings.learning_rate
+    layer = _LAYER.search(name)
+    below_top = layers - 1 - int(layer[1]) if layer else layers
+    return settings.learning_rate * settings.layer_decay**below_top

@@ -1,0 +1,103 @@
+"""Pages for pre-training, streamed: files are read side by side, again and again, and never held whole."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import IterableDataset
+
+from formnet.document import Document
+from formnet.encoding import EncodedDocument, Encoder, buckets, collate
+from formnet.encoding.batch import IGNORED_TAG
+from formnet.encoding.tokenizer import cut
+from formnet.readers import read
+from formnet.training.masking import Masker
+
+TensorBatch = dict[str, Tensor]
+
+
+class PageStream(IterableDataset[TensorBatch]):
+    """Endless batches of masked pages of like length.
+
+    A process of several takes every so-manieth page. All that is random follows from the seed and the place in the
+    stream, so that a run goes on where it was cut off: `passed` batches are gone over, read but not encoded.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        encoder: Encoder,
+        masker: Masker,
+        batch_pieces: int,
+        *,
+        seed: int = 0,
+        shuffle: int = 1024,
+        held_out: int = 0,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.files, self.encoder, self.masker, self.batch_pieces = tuple(files), encoder, masker, batch_pieces
+        self.seed, self.shuffle, self.held_out, self.rank, self.world = seed, shuffle, held_out, rank, world
+        self.passed = 0
+
+    def __iter__(self) -> Iterator[TensorBatch]:
+        number = 0
+        for chunk_number, chunk in enumerate(self._chunks()):
+            lengths = [len(cut(self.encoder.tokenizer, page.texts).ids) for page in chunk]
+            seed = [self.seed, self.rank, chunk_number]
+            for batch in buckets(lengths, self.batch_pieces, seed):
+                if number >= self.passed:
+                    generator = np.random.default_rng([*seed, number])
+                    yield masked_batch([self.encoder(chunk[i]) for i in batch], self.masker, generator, self.encoder)
+                number += 1
+
+    def held_out_pages(self) -> list[Document]:
+        """Give the pages that are not trained on."""
+        return [page for file in self.files for page in islice(_pages(file), self.held_out)]
+
+    def _chunks(self) -> Iterator[list[Document]]:
+        """Give so many pages at a time, mixed from all files."""
+        pages = (page for round_ in count() for page in self._round(round_))
+        while chunk := list(islice(pages, self.shuffle)):
+            yield chunk
+
+    def _round(self, number: int) -> Iterator[Document]:
+        """Go through all files once, taking from each as often as its size says."""
+        generator = np.random.default_rng([self.seed, number])
+        readers = [islice(_pages(file), self.held_out, None) for file in self.files]
+        sizes = np.array([file.stat().st_size for file in self.files], np.float64)
+        place = 0
+        while sizes.any():
+            which = int(generator.choice(len(readers), p=sizes / sizes.sum()))
+            page = next(readers[which], None)
+            if page is None:
+                sizes[which] = 0
+                continue
+            if place % self.world == self.rank:
+                yield page
+            place += 1
+
+
+def masked_batch(
+    pages: Sequence[EncodedDocument], masker: Masker, generator: np.random.Generator, encoder: Encoder
+) -> TensorBatch:
+    """Hide pieces and put pages together; labels are [B, P]."""
+    masked = [masker(page, generator) for page in pages]
+    batch = collate([page for page, _ in masked], encoder.padding_id)
+    del batch["ids"], batch["first_piece"]
+    labels = torch.full_like(batch["input_ids"], IGNORED_TAG)
+    for row, (_, asked) in zip(labels, masked, strict=True):
+        row[: len(asked)] = torch.from_numpy(asked)
+    return {**batch, "labels": labels}
+
+
+def _pages(file: Path) -> Iterator[Document]:
+    """Give a file's pages one by one, also where a document has several; those without words are passed over."""
+    for document in read(file):
+        for number, page in enumerate(document.pages):
+            if page.texts:
+                yield replace(document, id=f"{document.id}/{number + 1}", pages=(page,), entities=(), links=())

@@ -1,0 +1,95 @@
+"""Pre-training: a masked language model over unlabelled pages (Section 4.2 of the paper)."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import set_seed
+from transformers.trainer_utils import get_last_checkpoint
+
+from formnet.encoding import Encoder, buckets
+from formnet.errors import SettingsError
+from formnet.modeling import FormNetForMaskedLM
+from formnet.training.masking import Masker
+from formnet.training.pages import PageStream, TensorBatch, masked_batch
+from formnet.training.settings import PreTraining
+from formnet.training.start import load_start
+from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads
+
+
+def pretrain(run: PreTraining, *, resume: bool = True) -> None:
+    """Train and leave in `run.output` what fine-tuning starts from."""
+    missing = [str(file) for file in run.pages if not file.is_file()]
+    if missing:
+        raise SettingsError(f"pages: there is no {', '.join(missing)}.")
+    limit_threads(run.threads)
+    set_seed(run.seed)
+    model, tokenizer = load_start(run.start, FormNetForMaskedLM)
+    encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mask, whole_words=run.whole_words)
+    stream = PageStream(
+        run.pages,
+        encoder,
+        masker,
+        run.optimisation.batch_pieces,
+        seed=run.seed,
+        shuffle=run.shuffle,
+        held_out=run.held_out_pages,
+        rank=int(os.environ.get("RANK", "0")),
+        world=int(os.environ.get("WORLD_SIZE", "1")),
+    )
+    stream.passed = steps_done(run.output) * run.optimisation.accumulate if resume else 0
+    run.output.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(run.output / "tokenizer.json"))
+    trainer = FormNetTrainer(
+        run,
+        model,
+        batches_of(stream, batch_size=None),
+        look_at_pages(stream, masker, run) if run.held_out_pages else None,
+        max_steps=run.steps,
+        ignore_data_skip=True,  # the stream passes over what was seen
+        eval_steps=run.look_every,
+        logging_steps=min(50, run.look_every),
+    )
+    trainer.run(resume=resume)
+
+
+def steps_done(output: Path) -> int:
+    """Tell how many steps the last checkpoint has behind it."""
+    last = get_last_checkpoint(str(output)) if output.is_dir() else None
+    if last is None:
+        return 0
+    steps: int = json.loads((Path(last) / "trainer_state.json").read_text(encoding="utf-8"))["global_step"]
+    return steps
+
+
+def look_at_pages(stream: PageStream, masker: Masker, run: PreTraining) -> Look:
+    """Give the loss and the share guessed right on pages held out, always with the same pieces hidden."""
+    pages = [stream.encoder(page) for page in stream.held_out_pages()]
+    generator = np.random.default_rng(run.seed)
+    plan = buckets([len(page) for page in pages], run.optimisation.batch_pieces)
+    batches = [masked_batch([pages[i] for i in part], masker, generator, stream.encoder) for part in plan]
+
+    def look(model: torch.nn.Module) -> dict[str, float]:
+        return guess(model, batches, bf16=run.optimisation.bf16)
+
+    return look
+
+
+@torch.no_grad()
+def guess(model: torch.nn.Module, batches: Sequence[TensorBatch], *, bf16: bool) -> dict[str, float]:
+    """Let the network say what is hidden: mean loss and accuracy over pieces."""
+    was_training, device = model.training, next(model.parameters()).device
+    model.eval()
+    loss, right, asked = 0.0, 0, 0
+    for batch in batches:
+        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+            result = model(**{name: tensor.to(device) for name, tensor in batch.items()})
+        labels = batch["labels"][batch["labels"] >= 0]
+        loss += float(result.loss) * len(labels)
+        right += int((result.logits.argmax(-1).cpu() == labels).sum())
+        asked += len(labels)
+    model.train(was_training)
+    return {"loss": loss / max(asked, 1), "accuracy": right / max(asked, 1)}

@@ -1,0 +1,161 @@
+"""What a training run is told: one YAML file, any part of it overridden by `name.name=value`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from formnet.errors import SettingsError
+from formnet.reading_order import Order
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Settings(BaseModel):
+    """Refuses what it does not know, so that a misspelt setting is not silently the default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Start(Settings):
+    """What the network is before the first step: just one of checkpoint, encoder and size."""
+
+    checkpoint: Path | None = None  # a folder that a training run wrote
+    encoder: str | None = None  # a BERT-family encoder to start warm from: `minilm`, a folder or a hub name
+    size: str | None = None  # a named size with random weights
+    tokenizer: str | None = None  # needed with a size; otherwise what the checkpoint or encoder has
+    changes: dict[str, Any] = {}  # of the network's configuration
+
+    @model_validator(mode="after")
+    def _just_one(self) -> "Start":
+        if sum(source is not None for source in (self.checkpoint, self.encoder, self.size)) != 1:
+            raise ValueError("name just one of checkpoint, encoder and size")
+        if self.size is not None and self.tokenizer is None:
+            raise ValueError("a size says nothing of words; name a tokenizer too")
+        return self
+
+
+class Optimisation(Settings):
+    """How weights move."""
+
+    learning_rate: float = Field(1e-4, gt=0)
+    new_learning_rate: float | None = Field(None, gt=0)  # for weights that the start did not bring; else the same
+    layer_decay: float = Field(1.0, gt=0, le=1)  # each layer below the top learns by so much less
+    weight_decay: float = Field(0.01, ge=0)
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = Field(1e-6, gt=0)
+    warm_up: Share = 0.1
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    clip: float = Field(1.0, ge=0)
+    batch_pieces: int = Field(4096, ge=1)  # a padded batch holds at most so many
+    batch_documents: int | None = Field(None, ge=1)
+    accumulate: int = Field(1, ge=1)
+    bf16: bool = True
+    checkpoint_layers: bool = False  # less memory, a forward pass more
+
+
+class Augmentation(Settings):
+    """What is made worse on purpose, so that the network learns to bear it. All off by default."""
+
+    jitter: float = Field(0, ge=0)  # a word moves by a normal deviation of so many of its heights
+    scale: Share = 0  # the words of a page shrink or grow by up to so much, along x and y apart
+    shift: Share = 0  # and move by up to so much of the page
+    drop: Share = 0  # a word is missed
+    misread: Share = 0  # a word has a character as OCR might see it
+    raster: Share = 0  # a document is read line by line instead of in its own order
+    shuffled: Share = 0  # or in no order at all
+    unknown: Share = 0  # a piece is masked
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is switched on."""
+        return self != Augmentation()
+
+
+class Run(Settings):
+    """What every run has."""
+
+    start: Start
+    output: Path
+    seed: int = Field(0, ge=0)
+    optimisation: Optimisation = Optimisation()
+    save_minutes: float = Field(5.0, ge=0)  # how much work a kill may cost
+    keep_checkpoints: int = Field(1, ge=1)
+    threads: int | None = Field(None, ge=1)
+
+
+class FineTuning(Run):
+    """Learn to tag the entities of labelled documents."""
+
+    corpus: str
+    validation: str | None = None  # looked at while training
+    held_out: float = Field(0, ge=0, lt=1)  # or so much of the corpus, always the same documents for one share
+    documents: int | None = Field(None, ge=1)  # train on so many only, for a learning curve
+    order: Order = "given"
+    segment_boxes: bool = False  # give every word its entity's box: an easier task, not what OCR gives
+    occurrences: Literal["best", "all"] = "best"  # of keyed-in values
+    epochs: int = Field(20, ge=1)
+    look_every: int = Field(1, ge=1)  # epochs between looks at the held-out part
+    augmentation: Augmentation = Augmentation()
+
+
+class PreTraining(Run):
+    """Learn to guess masked words of unlabelled pages."""
+
+    pages: tuple[Path, ...] = Field(min_length=1)  # JSONL or Parquet files, read again and again
+    steps: int = Field(ge=1)
+    mask: float = Field(0.15, gt=0, lt=1)
+    whole_words: bool = True
+    shuffle: int = Field(1024, ge=1)  # pages held at once to mix them
+    held_out_pages: int = Field(0, ge=0)  # the first so many of each file are not trained on but looked at
+    look_every: int = Field(500, ge=1)  # steps
+
+
+Kind = TypeVar("Kind", bound=Run)
+
+
+def load_settings(kind: type[Kind], file: Path, overrides: Sequence[str] = ()) -> Kind:
+    """Read settings from YAML; an override is `seed=3` or `optimisation.learning_rate=3e-5`."""
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{file}: cannot be read as YAML: {error}.") from error
+    if not isinstance(data, dict):
+        raise SettingsError(f"{file}: settings are names with values, not a {type(data).__name__}.")
+    for override in overrides:
+        _override(data, override)
+    return make_settings(kind, data, str(file))
+
+
+def make_settings(kind: type[Kind], data: Mapping[str, Any], source: str) -> Kind:
+    """Check settings; a fault is told by its place."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        faults = (
+            f"{'.'.join(map(str, fault['loc'])) or 'settings'}: {fault['msg'].removeprefix('Value error, ')}"
+            for fault in error.errors()
+        )
+        raise SettingsError(f"{source}: {'; '.join(faults)}.") from error
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    path, equals, value = override.partition("=")
+    *parents, name = path.strip().split(".")
+    if not equals or not name:
+        raise SettingsError(f"{override!r}: write a setting as name=value, as in optimisation.learning_rate=3e-5.")
+    for parent in parents:
+        data = data.setdefault(parent, {})
+        if not isinstance(data, dict):
+            raise SettingsError(f"{override!r}: {parent} has no parts.")
+    data[name] = _value(value)
+
+
+def _value(text: str) -> Any:
+    """Read a value as YAML would, and 3e-5 as the number that people mean."""
+    try:
+        return float(text) if any(c in text for c in "eE.") else yaml.safe_load(text)
+    except ValueError:
+        return yaml.safe_load(text)

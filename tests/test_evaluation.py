@@ -1,0 +1,187 @@
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formnet.builder import DocumentBuilder
+from formnet.corpora import open_corpus
+from formnet.document import Document, Entity
+from formnet.evaluation import entity_counts, field_counts, word_counts
+from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
+from formnet.evaluation.counts import Counts, bootstrap, sum_counts
+from formnet.evaluation.entities import gold_spans
+from formnet.evaluation.fields import best_values, same_value
+from formnet.labels import Span, TagScheme
+
+SCHEME = TagScheme(("header", "question", "answer"))
+
+
+def random_spans(generator: np.random.Generator, words: int) -> list[Span]:
+    spans, at = [], 0
+    while at < words:
+        length = int(generator.integers(1, 4))
+        if generator.random() < 0.6 and at + length <= words:
+            spans.append(Span(SCHEME.entity_types[generator.integers(3)], at, at + length))
+        at += length
+    return spans
+
+
+def tag_names(spans: list[Span], words: int) -> list[str]:
+    return [SCHEME.names[tag] for tag in SCHEME.tags(spans, words)]
+
+
+def pairs(data: Path | None) -> list[tuple[list[Span], list[Span], int]]:
+    """Gold and predicted spans: random ones, and FUNSD's with errors of all kinds."""
+    generator = np.random.default_rng(5)
+    made = []
+    for _ in range(40):
+        words = int(generator.integers(0, 60))
+        gold = random_spans(generator, words)
+        found = [span for span in gold if generator.random() < 0.7] if generator.random() < 0.7 else []
+        made.append((gold, found or random_spans(generator, words), words))
+    if data is not None:
+        for document in open_corpus(f"funsd:{data / 'funsd'}@test"):
+            gold = gold_spans(document, SCHEME)
+            found = [_err(span, generator) for span in gold if generator.random() < 0.9]
+            made.append((gold, [span for span in found if span.stop > span.start], document.num_words))
+    return made
+
+
+def _err(span: Span, generator: np.random.Generator) -> Span:
+    dice = generator.random()
+    if dice < 0.1:
+        return span._replace(label=SCHEME.entity_types[generator.integers(3)])
+    return span._replace(stop=span.stop - 1) if dice < 0.2 else span
+
+
+def test_the_metric_agrees_with_seqeval_and_nervaluate(data: Path) -> None:
+    seqeval, nervaluate = pytest.importorskip("seqeval.metrics"), pytest.importorskip("nervaluate")
+    from seqeval.scheme import IOBES
+
+    both = pairs(data)
+    counts = sum_counts(entity_counts(gold, found) for gold, found, _ in both)
+    gold, found = ([tag_names(pair[i], pair[2]) for pair in both] for i in (0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        strict: dict[str, Any] = {"mode": "strict", "scheme": IOBES}
+        theirs = [f(gold, found, **strict) for f in (seqeval.precision_score, seqeval.recall_score, seqeval.f1_score)]
+        by_type = seqeval.classification_report(gold, found, output_dict=True, **strict)
+        macro = seqeval.f1_score(gold, found, average="macro", **strict)
+    assert np.allclose(counts.micro.score, theirs)
+    assert np.isclose(counts.macro_f1, macro)
+    for label, tally in counts.by_type.items():
+        row = by_type[label]
+        assert np.allclose(tally.score, (row["precision"], row["recall"], row["f1-score"]))
+        assert tally.gold == row["support"]
+    as_dicts = [
+        [[{"label": s.label, "start": s.start, "end": s.stop - 1} for s in pair[i]] for pair in both] for i in (0, 1)
+    ]
+    judged = nervaluate.Evaluator(*as_dicts, tags=list(SCHEME.entity_types), loader="dict").evaluate()
+    result = judged["overall"]["strict"]
+    assert np.allclose(counts.micro.score, (result.precision, result.recall, result.f1))
+
+
+@given(st.integers(0, 10_000))
+def test_scores_are_shares_and_perfect_only_when_all_is_right(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    gold, found = random_spans(generator, 20), random_spans(generator, 20)
+    score = entity_counts(gold, found).micro.score
+    assert all(0 <= share <= 1 for share in score)
+    assert (score.f1 == 1) == (set(gold) == set(found) and bool(gold))
+    perfect = entity_counts(gold, gold).micro.score
+    assert perfect.f1 == (1.0 if gold else 0.0)
+    words = word_counts(gold, found).micro
+    assert words.gold == sum(s.stop - s.start for s in gold)
+
+
+def test_the_interval_holds_the_score_and_narrows_with_documents() -> None:
+    generator = np.random.default_rng(0)
+
+    def documents(count: int) -> list[Counts]:
+        made = []
+        for _ in range(count):
+            gold = random_spans(generator, 40)
+            made.append(entity_counts(gold, [span for span in gold if generator.random() < 0.8]))
+        return made
+
+    few, many = documents(10), documents(400)
+    for counts in (few, many):
+        low, high = bootstrap(counts)
+        assert low <= sum_counts(counts).micro.score.f1 <= high
+    widths = [high - low for low, high in (bootstrap(few), bootstrap(many))]
+    assert widths[1] < widths[0] / 2
+    assert bootstrap([]) == (0.0, 0.0)
+
+
+# Fields
+
+
+@pytest.mark.parametrize(
+    ("keyed", "found", "same"),
+    [
+        ("$290.00", "290.00", True),
+        ("$1,290.00", "1290", True),
+        ("290", "$290.00", True),
+        ("$290.00", "$29.00", False),
+        ("03/27/20", "27 March 2020", True),
+        ("03/27/20", "2020-03-28", False),
+        ("03/27/20", "someday", False),
+        ("Committee to Elect Mike Carr", "COMMITTEE TO ELECT MIKE CARR.", True),
+        ("Committee to Elect", "Committee", False),
+        ("2436316-1", "2436316 - 1", True),
+        ("14086", "014086", False),
+        ("---", "...", False),
+    ],
+)
+def test_values_are_compared_by_what_they_say(keyed: str, found: str, same: bool) -> None:
+    assert same_value(keyed, found) is same
+
+
+def receipt(**fields: str) -> Document:
+    build = DocumentBuilder("receipt")
+    build.add_page(["Total", "9.00"], [[0, 0, 10, 10], [20, 0, 30, 10]], 40, 40)
+    return build.done(fields)
+
+
+def entity(label: str, text: str, score: float) -> Entity:
+    return Entity(label, text, (1,), 0, ((20, 0, 30, 10),), score)
+
+
+def test_fields_count_once_and_the_likeliest_value_counts() -> None:
+    found = [entity("total", "1.00", 0.2), entity("total", "RM9.00", 0.9), entity("date", "1/2/2020", 0.5)]
+    assert best_values(found, ("total", "date")) == {"total": "RM9.00", "date": "1/2/2020"}
+    score = field_counts([receipt(total="9.00", company="X")], [found], ("total", "date", "company"))
+    by_meaning, exact = sum_counts(score.by_document), sum_counts(score.exact_by_document)
+    assert (by_meaning.micro.gold, by_meaning.micro.found, by_meaning.micro.right) == (2, 2, 1)
+    assert exact.micro.right == 0
+
+
+# Calibration
+
+
+def test_reliability_is_exact_on_known_bins() -> None:
+    result = reliability([0.95] * 10 + [0.15] * 10, [True] * 9 + [False] + [True] * 5 + [False] * 5)
+    assert result.count.tolist() == [0, 10, 0, 0, 0, 0, 0, 0, 0, 10]
+    assert np.isclose(result.ece, (0.05 * 10 + 0.35 * 10) / 20)
+    assert reliability([], []).ece == 0.0
+    assert reliability([1.0], [True]).ece == 0.0
+
+
+def test_the_temperature_that_spoilt_scores_is_found() -> None:
+    generator = np.random.default_rng(0)
+    scores = generator.normal(0, 2, (20_000, 5))
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    tags = np.array([generator.choice(5, p=row) for row in probabilities])
+    assert np.isclose(fit_temperature([scores * 3], [tags]), 3, rtol=0.05)
+    assert fit_temperature([scores[:0]], [tags[:0]]) == 1.0
+
+
+def test_the_share_that_passes_keeps_the_precision() -> None:
+    probabilities = [0.99, 0.9, 0.8, 0.7]
+    assert passing_share(probabilities, [True, True, False, True], 0.99) == (0.9, 0.5)
+    assert passing_share(probabilities, [False] * 4) == (1.0, 0.0)
+    assert passing_share([], []) == (1.0, 0.0)

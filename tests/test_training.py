@@ -1,0 +1,452 @@
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from formnet.corpora import open_corpus
+from formnet.document import Document
+from formnet.encoding import Encoder, load_tokenizer
+from formnet.errors import SettingsError, TokenizerError
+from formnet.extractor import Extractor
+from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
+from formnet.modeling.dropout import Dropout
+from formnet.readers import read
+from formnet.training.augmentation import augment
+from formnet.training.batching import Plan
+from formnet.training.finetune import finetune
+from formnet.training.labelled import hold_out, with_segment_boxes
+from formnet.training.masking import Masker
+from formnet.training.optimiser import parameter_groups
+from formnet.training.pages import PageStream
+from formnet.training.pretrain import pretrain, steps_done
+from formnet.training.settings import (
+    Augmentation,
+    FineTuning,
+    Optimisation,
+    PreTraining,
+    Start,
+    load_settings,
+    make_settings,
+)
+from formnet.training.start import load_start
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+#: A network that learns a few pages in seconds.
+QUICK = {"hidden_size": 64, "num_attention_heads": 4, "attention_backend": "blocked", "radius": 84}
+
+
+@pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pieces for the examples: their words and all characters, so that nothing is unknown."""
+    texts = {text.lower() for document in read(ROOT / "examples/documents.jsonl") for text in document.texts}
+    characters = sorted({c for text in texts for c in text})
+    pieces = ["[PAD]", "[UNK]", "[MASK]", *characters, *(f"##{c}" for c in characters), *sorted(texts - {*characters})]
+    path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    path.write_text("\n".join(dict.fromkeys(pieces)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def tokenizer(vocabulary: Path) -> Tokenizer:
+    return load_tokenizer(vocabulary)
+
+
+@pytest.fixture
+def documents(examples: Path) -> list[Document]:
+    return list(read(examples / "documents.jsonl"))
+
+
+def settings_for(vocabulary: Path, output: Path, **changes: object) -> FineTuning:
+    data = {
+        "corpus": f"jsonl:{ROOT / 'examples/documents.jsonl'}",
+        "start": {"size": "tiny", "tokenizer": str(vocabulary), "changes": QUICK},
+        "output": output,
+        "epochs": 3,
+        "optimisation": {"learning_rate": 3e-3, "batch_documents": 1, "bf16": False},
+        **changes,
+    }
+    return make_settings(FineTuning, data, "test")
+
+
+# What a run is told
+
+
+def test_settings_are_read_and_overridden(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("corpus: funsd:x\nstart: {size: tiny, tokenizer: v}\noutput: o\n")
+    run = load_settings(FineTuning, file, ["seed=3", "optimisation.learning_rate=3e-5", "augmentation.drop=0.1"])
+    assert (run.seed, run.optimisation.learning_rate, run.augmentation.drop) == (3, 3e-5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "message"),
+    [
+        ("corpus: a\nstart: {size: tiny, tokenizer: v}\noutput: o\nepohcs: 3", None, "epohcs"),
+        ("corpus: a\nstart: {size: tiny}\noutput: o", None, "name a tokenizer"),
+        ("corpus: a\nstart: {size: tiny, encoder: minilm, tokenizer: v}\noutput: o", None, "just one of"),
+        ("start: {encoder: minilm}\noutput: o", None, "corpus: Field required"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o", "seed", "name=value"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o", "corpus.x=1", "has no parts"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o\nheld_out: 1.5", None, "held_out"),
+        ("[1, 2]", None, "not a list"),
+        ("a: [", None, "cannot be read as YAML"),
+    ],
+)
+def test_a_fault_in_settings_is_told_by_its_place(
+    tmp_path: Path, text: str, override: str | None, message: str
+) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        load_settings(FineTuning, file, [override] if override else ())
+
+
+def test_every_shipped_configuration_is_valid() -> None:
+    for file in sorted((ROOT / "configs").glob("*.yaml")):
+        load_settings(PreTraining if file.name.startswith("pretrain") else FineTuning, file)
+
+
+def test_a_missing_start_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"config\.json"):
+        load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+
+
+# Which weights learn how fast
+
+
+def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) -> None:
+    model, _ = load_start(
+        Start(size="tiny", tokenizer=str(vocabulary), changes={"num_hidden_layers": 3}), FormNetForTagging
+    )
+    settings = Optimisation(learning_rate=1e-4, new_learning_rate=1e-3, layer_decay=0.5)
+    groups = parameter_groups(model, settings, 3, warm=True)
+    held = [id(p) for group in groups for p in group["params"]]
+    assert sorted(held) == sorted(id(p) for p in model.parameters())
+    rate = {id(p): group["lr"] for group in groups for p in group["params"]}
+    layers = model.formnet.layers
+    assert [rate[id(layer.query.weight)] for layer in layers] == [2.5e-5, 5e-5, 1e-4]
+    assert rate[id(model.formnet.pieces.weight)] == 1.25e-5
+    assert rate[id(model.classifier.weight)] == rate[id(layers[0].rich.row)] == rate[id(model.formnet.gate)] == 1e-3
+    decayed = {id(p) for group in groups if group["weight_decay"] for p in group["params"]}
+    assert id(layers[0].query.weight) in decayed
+    assert id(layers[0].query.bias) not in decayed
+    cold = parameter_groups(model, settings, 3, warm=False)
+    assert max(group["lr"] for group in cold) == 1e-4
+
+
+def test_dropout_drops_its_share_keeps_the_mean_and_repeats() -> None:
+    dropout, ones = Dropout(0.25), torch.ones(400, 500)
+    torch.manual_seed(1)
+    first = dropout(ones)
+    torch.manual_seed(1)
+    assert torch.equal(first, dropout(ones))
+    assert not torch.equal(first, dropout(ones))
+    assert abs((first == 0).float().mean() - 0.25) < 0.005
+    assert abs(first.mean() - 1) < 0.01
+    assert torch.equal(dropout.eval()(ones), ones)
+
+
+# Documents made worse
+
+
+@given(
+    st.builds(
+        Augmentation,
+        jitter=st.floats(0, 2),
+        scale=st.floats(0, 0.5),
+        shift=st.floats(0, 0.5),
+        drop=st.floats(0, 1),
+        misread=st.floats(0, 1),
+        raster=st.floats(0, 0.5),
+        shuffled=st.floats(0, 0.5),
+    ),
+    st.integers(0, 99),
+)
+def test_worse_documents_are_documents_still(settings: Augmentation, seed: int) -> None:
+    document = next(read(ROOT / "examples/documents.jsonl"))
+    worse = augment(document, settings, np.random.default_rng(seed))
+    page = worse.pages[0]
+    assert (page.boxes[:, :2] >= 0).all()
+    assert (page.boxes[:, 2:] <= (page.width, page.height)).all()
+    assert (page.boxes[:, 2:] > page.boxes[:, :2]).all()
+    assert all(page.texts)
+    labels = {entity.label for entity in document.entities}
+    assert all(entity.label in labels and max(entity.words) < worse.num_words for entity in worse.entities)
+    assert worse == augment(document, settings, np.random.default_rng(seed))
+
+
+def test_nothing_asked_changes_nothing(documents: list[Document]) -> None:
+    same = augment(documents[0], Augmentation(), np.random.default_rng(0))
+    assert same.texts == documents[0].texts
+    assert same.entities == documents[0].entities
+    assert np.allclose(same.boxes, documents[0].boxes)
+
+
+def test_words_missed_are_missing_from_entities(documents: list[Document]) -> None:
+    worse = augment(documents[0], Augmentation(drop=0.5), np.random.default_rng(3))
+    assert 0 < worse.num_words < documents[0].num_words
+    for entity in worse.entities:
+        assert entity.text == " ".join(worse.texts[word] for word in entity.words)
+
+
+# Batches
+
+
+def test_a_plan_holds_every_document_once_an_epoch_and_ranks_share_it() -> None:
+    lengths = np.random.default_rng(0).integers(10, 300, 50).tolist()
+    settings = Optimisation(batch_pieces=600, batch_documents=4)
+    one = Plan(lengths, settings, epochs=3, seed=1)
+    for epoch in range(3):
+        turns = [number for batch in one for e, number, _ in batch if e == epoch]
+        assert sorted(turns) == list(range(50))
+    assert list(one) == list(Plan(lengths, settings, epochs=3, seed=1))
+    assert list(one) != list(Plan(lengths, settings, epochs=3, seed=2))
+    shares = [Plan(lengths, settings, 3, 1, rank, 2) for rank in (0, 1)]
+    assert len(shares[0]) == len(shares[1])
+    for left, right in zip(*shares, strict=True):
+        assert all(len(share) <= 4 for share in (left, right))
+    held = sorted(turn[:2] for share in shares for batch in share for turn in batch if not turn[2])
+    assert held == sorted((epoch, number) for epoch in range(3) for number in range(50))
+
+
+def test_what_is_held_out_stays_held_out(documents: list[Document]) -> None:
+    many = [replace(documents[0], id=f"document {i}") for i in range(200)]
+    kept, held = hold_out(many, 0.2)
+    assert 20 < len(held) < 60
+    assert {d.id for d in kept}.isdisjoint(d.id for d in held)
+    fewer_kept, _ = hold_out(many[:100], 0.2)
+    assert {d.id for d in fewer_kept} <= {d.id for d in kept}
+    with pytest.raises(SettingsError, match="leaves one side empty"):
+        hold_out(many[:1], 0.2)
+
+
+def test_segment_boxes_are_the_entities(data: Path) -> None:
+    document = next(iter(open_corpus(f"funsd:{data / 'funsd'}@train")))
+    easier = with_segment_boxes(document)
+    entity = next(e for e in document.entities if len(e.words) > 1)
+    boxes = easier.boxes[list(entity.words)]
+    assert (boxes == boxes[0]).all()
+    assert np.array_equal(boxes[0, :2], document.boxes[list(entity.words), :2].min(axis=0))
+
+
+# The masked language task
+
+
+@pytest.mark.parametrize("whole_words", [True, False])
+def test_masking_hides_its_share_and_remembers_it(
+    documents: list[Document], tokenizer: Tokenizer, whole_words: bool
+) -> None:
+    encoded = Encoder(tokenizer)(documents[1])
+    masker = Masker(tokenizer, 0.3, whole_words=whole_words)
+    hidden = []
+    for seed in range(60):
+        masked, labels = masker(encoded, np.random.default_rng(seed))
+        asked = labels >= 0
+        assert (labels[asked] == encoded.piece_ids[asked]).all()
+        assert (masked.piece_ids[~asked] == encoded.piece_ids[~asked]).all()
+        if whole_words:
+            by_word = [set(asked[list(encoded.pieces_of(word))].tolist()) for word in range(encoded.num_words)]
+            assert all(len(fates) == 1 for fates in by_word)
+        hidden.append((asked.mean(), (masked.piece_ids[asked] == masker.mask_id).mean()))
+    share, of_it = np.mean(hidden, axis=0)
+    assert abs(share - 0.3) < 0.03
+    assert abs(of_it - 0.8) < 0.05
+
+
+def test_masking_needs_a_mask(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\na")
+    with pytest.raises(TokenizerError, match="MASK"):
+        Masker(load_tokenizer(tmp_path))
+
+
+@pytest.fixture
+def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
+    from formnet.readers.jsonl import write
+
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+    for name, file in zip("ab", files, strict=True):
+        write((replace(documents[i % 2], id=f"{name}{i}") for i in range(9)), file)
+    return files
+
+
+def stream(pages: list[Path], tokenizer: Tokenizer, **options: int) -> PageStream:
+    return PageStream(pages, Encoder(tokenizer), Masker(tokenizer), 300, shuffle=6, **options)
+
+
+def test_a_stream_goes_on_where_it_was_cut_off(pages: list[Path], tokenizer: Tokenizer) -> None:
+    whole = list(islice(stream(pages, tokenizer), 30))
+    later = stream(pages, tokenizer)
+    later.passed = 13
+    for one, other in zip(whole[13:], islice(later, 17), strict=True):
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_stream_goes_through_all_pages_and_ranks_share_them(pages: list[Path], tokenizer: Tokenizer) -> None:
+    def seen(rank: int, world: int, round_: int) -> list[str]:
+        return [page.id for page in stream(pages, tokenizer, rank=rank, world=world)._round(round_)]
+
+    everything = seen(0, 1, 0)
+    assert len(everything) == len(set(everything)) == 2 * (5 * 1 + 4 * 2)  # receipts of one page, invoices of two
+    assert sorted(seen(0, 2, 0) + seen(1, 2, 0)) == sorted(everything)
+    assert seen(0, 1, 1) != everything
+    held = stream(pages, tokenizer, held_out=3)
+    assert {page.id for page in held.held_out_pages()}.isdisjoint(page.id for page in held._round(0))
+
+
+def test_parquet_gives_the_same_pages(tmp_path: Path, documents: list[Document]) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [{"id": d.id, "pages": d.to_json()["pages"]} for d in documents]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "pages.parquet")
+    for one, other in zip(documents, read(tmp_path / "pages.parquet"), strict=True):
+        assert one.pages == other.pages
+
+
+# Runs
+
+
+def test_a_few_documents_are_learnt_by_heart(vocabulary: Path, tmp_path: Path) -> None:
+    run = settings_for(vocabulary, tmp_path / "run", epochs=60)
+    finetune(run)
+    extractor = Extractor.from_pretrained(run.output)
+    documents = list(read(ROOT / "examples/documents.jsonl"))
+    for document, found in zip(documents, extractor.extract(documents), strict=True):
+        assert [(e.label, e.words) for e in found] == sorted(
+            ((e.label, e.words) for e in document.entities), key=lambda item: item[1]
+        )
+
+
+def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) -> None:
+    from formnet.evaluation.counts import sum_counts
+    from formnet.evaluation.evaluate import judge
+    from formnet.training.labelled import load_labelled
+
+    run = make_settings(
+        FineTuning,
+        {
+            "corpus": f"funsd:{data / 'funsd'}@train",
+            "documents": 4,
+            "start": {
+                "size": "tiny",
+                "tokenizer": str(data / "vocab/bert-base-uncased-vocab.txt"),
+                "changes": {**QUICK, "hidden_size": 128},
+            },
+            "output": tmp_path,
+            "epochs": 60,
+            "optimisation": {"learning_rate": 3e-3, "batch_documents": 2, "bf16": False},
+        },
+        "test",
+    )
+    extractor = finetune(run)
+    score = sum_counts(one.counts for one in judge(extractor, load_labelled(run).training)).micro.score
+    assert score.f1 == 1.0
+
+
+def losses(output: Path) -> list[tuple[int, float]]:
+    state = json.loads((output / "trainer_state.json").read_text())
+    return [(entry["step"], entry["loss"]) for entry in state["log_history"] if "loss" in entry]
+
+
+@pytest.mark.parametrize("command", ["train", "pretrain"])
+def test_a_run_killed_goes_on_as_if_nothing_had_happened(
+    vocabulary: Path, tmp_path: Path, pages: list[Path], command: str
+) -> None:
+    common = {
+        "start": {"size": "tiny", "tokenizer": str(vocabulary), "changes": {"attention_backend": "blocked"}},
+        "optimisation": {"batch_documents": 2, "batch_pieces": 300, "bf16": True},
+        "save_minutes": 0,
+    }
+    own = {
+        "train": {
+            "corpus": f"jsonl:{ROOT / 'examples/documents.jsonl'}",
+            "epochs": 24,  # of one step each, so that every step's loss is logged
+            "augmentation": {"drop": 0.1, "jitter": 0.1},
+        },
+        "pretrain": {"pages": [str(file) for file in pages], "steps": 24, "look_every": 1, "shuffle": 5},
+    }[command]
+    (tmp_path / "run.yaml").write_text(json.dumps({**common, **own, "output": str(tmp_path / "none")}))
+
+    def start(output: Path) -> "subprocess.Popen[bytes]":
+        arguments = [command, str(tmp_path / "run.yaml"), "--set", f"output={output}"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "formnet.cli", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert start(whole).wait(timeout=300) == 0
+    moment = random.randrange(4, 20)
+    process = start(killed)
+    while steps_done_or_none(killed) < moment and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "the run was over before it was killed"
+    assert start(killed).wait(timeout=300) == 0
+    assert losses(whole) == losses(killed)
+    weights = [FormNetForTagging if command == "train" else FormNetForMaskedLM] * 2
+    one, other = (kind.from_pretrained(folder) for kind, folder in zip(weights, (whole, killed), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def steps_done_or_none(output: Path) -> int:
+    try:
+        return steps_done(output)
+    except (OSError, ValueError):  # a checkpoint is being written
+        return 0
+
+
+def test_two_processes_give_the_gradients_of_one(vocabulary: Path, tmp_path: Path) -> None:
+    script = str(TESTS / "one_step.py")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for world in (1, 2):
+        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
+        arguments = [str(vocabulary), str(tmp_path / f"{world}")]
+        done = subprocess.run(
+            [*launch, script, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    one, two = (torch.load(tmp_path / f"{world}/gradients.pt", weights_only=True) for world in (1, 2))
+    assert one.keys() == two.keys()
+    for name in one:
+        assert torch.allclose(one[name], two[name], rtol=1e-4, atol=1e-7), name
+
+
+def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vocabulary: Path, tmp_path: Path) -> None:
+    run = make_settings(
+        PreTraining,
+        {
+            "pages": pages,
+            "start": {"size": "tiny", "tokenizer": str(vocabulary), "changes": QUICK},
+            "output": tmp_path / "pretrained",
+            "steps": 80,
+            "look_every": 10,
+            "held_out_pages": 1,
+            "shuffle": 8,
+            "optimisation": {"learning_rate": 3e-3, "batch_pieces": 600, "bf16": False},
+        },
+        "test",
+    )
+    pretrain(run)
+    curve = [loss for _, loss in losses(run.output)]
+    assert curve[-1] < 0.9 * curve[0]
+    history = json.loads((run.output / "trainer_state.json").read_text())["log_history"]
+    looks = [entry["eval_loss"] for entry in history if "eval_loss" in entry]
+    assert looks[-1] < looks[0]
+    tuned = settings_for(vocabulary, tmp_path / "tuned", start={"checkpoint": run.output}, epochs=1)
+    model, _ = load_start(tuned.start, FormNetForTagging, id2label={0: "O"}, label2id={"O": 0})
+    before = FormNetForMaskedLM.from_pretrained(run.output)
+    assert torch.equal(model.formnet.pieces.weight, before.formnet.pieces.weight)
+    assert torch.equal(model.formnet.layers[1].expand.weight, before.formnet.layers[1].expand.weight)
