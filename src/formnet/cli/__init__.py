@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, data, train, view
+from formnet.cli import bench, data, experiments, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -15,8 +15,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(train.train)
-app.command()(train.pretrain)
+for command in (
+    train.train,
+    train.pretrain,
+    experiments.evaluate,
+    experiments.experiment,
+    experiments.ablate,
+    experiments.curve,
+):
+    app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(view.app, name="view")
 app.add_typer(bench.app, name="bench")

@@ -18,7 +18,7 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
     from formnet.training import FineTuning, load_settings
     from formnet.training.finetune import finetune
 
-    _quiet()
+    quiet()
     finetune(load_settings(FineTuning, config, override or ()), resume=resume)
 
 
@@ -27,11 +27,11 @@ def pretrain(config: Config, override: Overrides = None, resume: Resume = True) 
     from formnet.training import PreTraining, load_settings
     from formnet.training.pretrain import pretrain as run
 
-    _quiet()
+    quiet()
     run(load_settings(PreTraining, config, override or ()), resume=resume)
 
 
-def _quiet() -> None:
+def quiet() -> None:
     """Keep what transformers says of loading weights out of the way; errors are raised anyhow."""
     from transformers.utils import logging
 

@@ -1,0 +1,139 @@
+"""`formnet evaluate`, `formnet experiment`, `formnet ablate`, `formnet curve`: figures with their spread."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from formnet.cli.options import AsJson, CorpusSpec, ReadingOrder
+from formnet.cli.train import Config, Overrides, quiet
+
+if TYPE_CHECKING:
+    from formnet.reading_order import Order
+
+Test = Annotated[str, typer.Option("--test", metavar="CORPUS", help="What to score on, as in funsd:data/funsd@test.")]
+Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Train with this seed; give it several times.")]
+Orders = Annotated[
+    list[ReadingOrder] | None, typer.Option("--order", help="Score in this reading order; give it several times.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Write the figures here as JSON, too.")]
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that formnet train wrote.")],
+    corpus: CorpusSpec,
+    order: Orders = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="A folder for pictures: reliability, and a page per document with mistakes.")
+    ] = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a trained model: entities, words, fields, calibration."""
+    from formnet.corpora import open_corpus
+    from formnet.evaluation.evaluate import judge, report
+    from formnet.extractor import Extractor
+    from formnet.training.labelled import labelled_documents
+
+    quiet()
+    extractor = Extractor.from_pretrained(model)
+    results: dict[str, Any] = {}
+    for name in order or [ReadingOrder.given]:
+        opened = open_corpus(corpus, name.value)
+        judged = judge(extractor, labelled_documents(opened))
+        results[name.value] = report(judged, opened.entity_types)
+        if pictures is not None:
+            from formnet.evaluation.pictures import draw_all
+
+            count = draw_all(judged, results[name.value], pictures / name.value)
+            typer.echo(f"{count} pictures in {pictures / name.value}", err=True)
+    _give({"model": str(model), "corpus": corpus, "orders": results}, out, as_json, _table)
+
+
+def experiment(
+    config: Config, test: Test, seed: Seeds = None, order: Orders = None, override: Overrides = None, out: Out = None
+) -> None:
+    """Train one configuration with several seeds and score it on test documents."""
+    from formnet.experiments.repeat import repeat
+    from formnet.training import FineTuning, load_settings
+
+    quiet()
+    run = load_settings(FineTuning, config, override or ())
+    result = repeat(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
+    _give({"config": run.model_dump(mode="json"), **result}, out, True)
+
+
+def ablate(
+    config: Config,
+    test: Test,
+    seed: Seeds = None,
+    trained_in: Annotated[list[ReadingOrder] | None, typer.Option(help="Train in this reading order.")] = None,
+    order: Orders = None,
+    override: Overrides = None,
+    out: Out = None,
+) -> None:
+    """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
+    from formnet.experiments.ablation import ablate as run_all
+    from formnet.training import FineTuning, load_settings
+
+    quiet()
+    run = load_settings(FineTuning, config, override or ())
+    trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
+    result = run_all(run, test, seed or [0], trained, scored)
+    _give({"config": run.model_dump(mode="json"), **result}, out, True)
+
+
+def curve(
+    config: Config,
+    test: Test,
+    documents: Annotated[list[int] | None, typer.Option(min=1, help="Train on so many; give it several times.")] = None,
+    seed: Seeds = None,
+    override: Overrides = None,
+    out: Out = None,
+) -> None:
+    """Train on few and on all documents: how many labels are enough."""
+    from formnet.experiments.curve import learning_curve
+    from formnet.training import FineTuning, load_settings
+
+    quiet()
+    run = load_settings(FineTuning, config, override or ())
+    result = learning_curve(run, test, documents or [10, 50, 100], seed or [0])
+    _give({"config": run.model_dump(mode="json"), **result}, out, True)
+
+
+def _orders(chosen: list[ReadingOrder]) -> list["Order"]:
+    return [order.value for order in chosen]
+
+
+def _give(result: dict[str, Any], out: Path | None, as_json: bool, table: Any = None) -> None:
+    from formnet.provenance import provenance
+
+    text = json.dumps({**provenance(), **result}, indent=2)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text + "\n", encoding="utf-8")
+    if as_json or table is None:
+        typer.echo(text)
+    else:
+        table(result)
+
+
+def _table(result: dict[str, Any]) -> None:
+    for order, scores in result["orders"].items():
+        for kind in ("entities", "fields"):
+            if kind not in scores:
+                continue
+            part = scores[kind]
+            low, high = part["interval"]
+            typer.echo(f"{kind}, {order} order, {scores['documents']} documents")
+            for label, row in [*part["per_type"].items(), ("all", part)]:
+                shares = "  ".join(f"{row[name]:7.2%}" for name in ("precision", "recall", "f1"))
+                typer.echo(f"  {label:24} {shares}   {row['right']:,} of {row['gold']:,}")
+            typer.echo(f"  F1 between {low:.2%} and {high:.2%} (95 %, other documents)")
+        calibration = scores["calibration"]
+        passing = calibration["at_99_percent_precision"]
+        typer.echo(
+            f"  calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of entities are surer than "
+            f"{passing['threshold']:.3f}, and 99 % of those are right"
+        )

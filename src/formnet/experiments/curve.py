@@ -1,0 +1,21 @@
+"""How the score grows with the number of labelled documents."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from formnet.experiments.trial import of_seed, score_trial, spread
+from formnet.training.labelled import load_labelled
+from formnet.training.settings import FineTuning
+
+
+def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequence[int]) -> dict[str, Any]:
+    """Train on so many documents, and on all; fewer documents are gone through more often, for as many steps."""
+    everything = len(load_labelled(run).training)
+    points = []
+    for size in [*(s for s in sizes if s < everything), everything]:
+        epochs = min(round(run.epochs * everything / size), 10 * run.epochs)
+        smaller = run.model_copy(update={"documents": size, "epochs": epochs, "look_every": epochs})
+        scored = [score_trial(of_seed(smaller, seed, f"{size}-documents/"), test)["given"] for seed in seeds]
+        kind = "fields" if "fields" in scored[0] else "entities"
+        points.append({"documents": size, "epochs": epochs, "f1": spread([one[kind]["f1"] for one in scored])})
+    return {"test": test, "seeds": list(seeds), "points": points}

@@ -1,0 +1,49 @@
+"""One configuration under several seeds: the figure that stands for a corpus."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from formnet.experiments.trial import of_seed, score_trial, spread
+from formnet.reading_order import Order
+from formnet.training.settings import FineTuning
+
+
+def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
+    """Train with every seed and score on the test documents."""
+    scored = [score_trial(of_seed(run, seed), test, orders) for seed in seeds]
+    first = orders[0]
+    kind = "fields" if "fields" in scored[0][first] else "entities"
+    types = sorted({label for one in scored for label in one[first][kind]["per_type"]})
+
+    def values(part: str, figure: str, order: Order = first) -> list[float]:
+        return [one[order][part][figure] for one in scored]
+
+    exact = (
+        {}
+        if kind == "entities"
+        else {"exact_string": spread([one[first]["fields"]["exact_string"]["f1"] for one in scored])}
+    )
+    return {
+        "test": test,
+        "seeds": list(seeds),
+        "scored": kind,
+        "f1": spread(values(kind, "f1")),
+        "precision": spread(values(kind, "precision")),
+        "recall": spread(values(kind, "recall")),
+        "per_type": {
+            label: spread([one[first][kind]["per_type"].get(label, {"f1": 0.0})["f1"] for one in scored])
+            for label in types
+        },
+        "spans": spread(values("entities", "f1")),
+        "by_order": {order: spread(values(kind, "f1", order)) for order in orders},
+        "words_by_order": {order: spread(values("words", "f1", order)) for order in orders},
+        **(
+            {"exact_string": spread([one[first][kind]["exact_string"]["f1"] for one in scored])}
+            if kind == "fields"
+            else {}
+        ),
+        **exact,
+        "interval_per_seed": [one[first][kind]["interval"] for one in scored],
+        "ece": spread([one[first]["calibration"]["ece"] for one in scored]),
+        "choices": "made on a held-out part of training; the test split was scored for this configuration only",
+    }

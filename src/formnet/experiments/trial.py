@@ -1,0 +1,54 @@
+"""One run and its score: trained if it is not there yet, then judged on documents that no choice was made on."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from formnet.corpora import open_corpus
+from formnet.evaluation.evaluate import judge, report
+from formnet.extractor import Extractor
+from formnet.reading_order import Order
+from formnet.training.finetune import finetune
+from formnet.training.labelled import labelled_documents, with_segment_boxes
+from formnet.training.settings import FineTuning
+
+#: Written when a run is over.
+DONE = "done.json"
+
+
+def run_trial(run: FineTuning) -> Extractor:
+    """Train, or load what an earlier call with the same settings trained."""
+    settings = run.model_dump(mode="json")
+    done = run.output / DONE
+    if done.is_file() and json.loads(done.read_text(encoding="utf-8")) == settings:
+        return Extractor.from_pretrained(run.output, batch_pieces=run.optimisation.batch_pieces)
+    extractor = finetune(run)
+    done.write_text(json.dumps(settings), encoding="utf-8")
+    return extractor
+
+
+def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",), seed: int = 0) -> dict[str, Any]:
+    """Train and judge in each reading order; fields are scored where values were keyed in."""
+    extractor = run_trial(run)
+    scores: dict[str, Any] = {}
+    for order in orders:
+        corpus = open_corpus(test, order, seed)
+        documents = labelled_documents(corpus, run.occurrences)
+        if run.segment_boxes:
+            documents = [with_segment_boxes(document) for document in documents]
+        scores[order] = report(judge(extractor, documents), corpus.entity_types)
+    return scores
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Give the mean, the standard deviation between runs and the runs themselves."""
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "std": deviation, "per_seed": list(values)}
+
+
+def of_seed(run: FineTuning, seed: int, name: str = "") -> FineTuning:
+    """Give the run with another seed and a folder of its own."""
+    return run.model_copy(update={"seed": seed, "output": Path(run.output) / f"{name}seed-{seed}"})

@@ -1,0 +1,48 @@
+"""A page with what was found rightly, what was missed and what was made up, as in the paper's figure."""
+
+from collections.abc import Iterable
+
+from PIL import Image, ImageDraw, ImageFont
+
+from formnet.boxes import line_boxes
+from formnet.document import Page
+from formnet.views.canvas import OVERSAMPLING, page_canvas
+
+#: Right, missed and made up: apart for the colour-blind, and missed ones are dashed by a second line.
+RIGHT, MISSED, MADE_UP = (0, 114, 178), (230, 159, 0), (204, 0, 102)
+
+Colour = tuple[int, int, int]
+Marks = Iterable[tuple[str, list[int]]]  # labels with the words of the page
+
+
+def draw_mismatches(page: Page, right: Marks, missed: Marks, made_up: Marks) -> Image.Image:
+    """Draw a frame around every entity: its label above it, or below if it is one that was made up."""
+    canvas = page_canvas(page)
+    for marks, colour, width, name in (
+        (right, RIGHT, 2, ""),
+        (missed, MISSED, 5, "missed "),
+        (made_up, MADE_UP, 4, ""),
+    ):
+        for label, words in marks:
+            boxes = [tuple(c * canvas.scale for c in box) for box in line_boxes(page.boxes[words])]
+            for box in boxes:
+                canvas.pen.rectangle(_grown(box, colour == MADE_UP), outline=colour, width=width * OVERSAMPLING)
+            if name or colour == MADE_UP:
+                _write(canvas.pen, boxes[0], f"{name}{label}", colour, below=colour == MADE_UP)
+    return canvas.finish()
+
+
+def _grown(box: tuple[float, ...], more: bool) -> tuple[float, float, float, float]:
+    by = (7 if more else 3) * OVERSAMPLING
+    x0, y0, x1, y1 = box
+    return x0 - by, y0 - by, x1 + by, y1 + by
+
+
+def _write(
+    pen: ImageDraw.ImageDraw, box: tuple[float, ...], text: str, colour: tuple[int, int, int], *, below: bool
+) -> None:
+    font = ImageFont.load_default(15 * OVERSAMPLING)
+    at = (box[0], box[3] + 8 * OVERSAMPLING) if below else (box[0], box[1] - 8 * OVERSAMPLING)
+    anchor = "lt" if below else "lb"
+    pen.rectangle(pen.textbbox(at, text, font, anchor=anchor), fill=(255, 255, 255))
+    pen.text(at, text, colour, font, anchor=anchor)

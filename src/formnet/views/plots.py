@@ -1,0 +1,38 @@
+"""Curves and diagrams from figures; drawn by matplotlib, which is an extra."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from formnet.errors import SettingsError
+
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+
+
+@contextmanager
+def plot(path: Path, title: str, x: str, y: str) -> Iterator[Any]:
+    """Give axes to draw on, and save them as a picture."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise SettingsError("drawing needs matplotlib; run pip install 'formnet[views]'.") from error
+    figure = Figure(figsize=(6, 4.5), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set(title=title, xlabel=x, ylabel=y)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+    yield axes
+    figure.savefig(path)
+
+
+def draw_reliability(calibration: dict[str, Any], path: Path) -> None:
+    """Draw how often entities are right against how sure the network was of them."""
+    with plot(path, f"Reliability, error {calibration['ece']:.3f}", "probability given", "share that is right") as axes:
+        axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
+        bins = calibration["bins"]
+        size = [max(12, 400 * b["entities"] / max(sum(b["entities"] for b in bins), 1)) for b in bins]
+        axes.scatter([b["confidence"] for b in bins], [b["accuracy"] for b in bins], s=size, color=BLUE, zorder=3)
+        axes.set(xlim=(0, 1), ylim=(0, 1.02))
