@@ -44,8 +44,7 @@ def band_attention(
     if terms is None:
         return _attend_plain(query, key, value, relative, band, compiled)
     sharp = terms.sharpness / math.sqrt(2)  # so that the distance score is minus a square
-    rows = torch.cat([terms.order_row, terms.mean_row * sharp], dim=-1)  # [B, N, H, 4]
-    columns = torch.cat([terms.order_column, terms.mean_column * sharp], dim=-1)
+    rows, columns = (fused(_halves) if compiled else _halves)(*terms[:4], sharp)
     if torch.compiler.is_compiling():  # the caller fuses the whole
         laid = lay_out(query, key, value, rows, columns, band)
         values, log_normaliser = _careful_tile(*_tiles(laid, band, sharp)(slice(None)))
@@ -54,6 +53,14 @@ def band_attention(
         values, log_normaliser = _RichTiles.apply(query, key, value, rows, columns, sharp, band, compiled)
     # An undecided order (p = ½ on both axes) weighs nothing beside the global token, which has no order.
     return values, log_normaliser + 2 * math.log(2.0)
+
+
+def _halves(
+    order_row: Tensor, order_column: Tensor, mean_row: Tensor, mean_column: Tensor, sharp: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Put what tiles need of queries and of keys together: [B, N, H, 4] each."""
+    rows, columns = (order_row, mean_row), (order_column, mean_column)
+    return tuple(torch.cat([order, mean * sharp], dim=-1) for order, mean in (rows, columns))  # type: ignore[return-value]
 
 
 class Laid(NamedTuple):
@@ -66,14 +73,24 @@ class Laid(NamedTuple):
     columns: Tensor  # [4, H, tokens with a margin] the key's halves
 
 
-def lay_out(query: Tensor, key: Tensor, value: Tensor, rows: Tensor, columns: Tensor, band: Band) -> Laid:
+def lay_out(
+    query: Tensor, key: Tensor, value: Tensor, rows: Tensor, columns: Tensor, band: Band, *, compiled: bool = False
+) -> Laid:
     """Lay tokens [B, N, H, …] out for the tiles; order logits become odds, e^{−a} and e^{−b}."""
     queries = _by_head(query, band, 0).unflatten(1, (-1, band.block)).transpose(0, 1)  # [T, H, L, D]
     keys, values = (_by_head(tokens, band, band.radius) for tokens in (key, value))
-    by_block, by_key = band.rows(rows).permute(0, 3, 2, 1), band.windowed(columns).permute(2, 1, 0)
-    by_block = torch.cat([torch.exp(-by_block[:, :2]), by_block[:, 2:]], dim=1)
-    by_key = torch.cat([torch.exp(-by_key[:2]), by_key[2:]])
-    return Laid(queries, keys, values, by_block, by_key)
+    odds = fused(_odds) if compiled else _odds
+    return Laid(queries, keys, values, *odds(band.rows(rows), band.windowed(columns)))
+
+
+def _odds(rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Turn logits [T, L, H, 4] and [tokens with a margin, H, 4] into odds, and tokens to the end."""
+    by_block, by_key = rows.permute(0, 3, 2, 1), columns.permute(2, 1, 0)
+    is_order_block = (torch.arange(4, device=rows.device) < 2)[:, None, None]
+    return (
+        torch.where(is_order_block, torch.exp(-by_block), by_block).contiguous(),
+        torch.where(is_order_block, torch.exp(-by_key), by_key).contiguous(),
+    )
 
 
 def _by_head(tokens: Tensor, band: Band, margin: int) -> Tensor:
@@ -130,7 +147,7 @@ class _RichTiles(torch.autograd.Function):
         compiled: bool,
     ) -> tuple[Tensor, Tensor]:
         tile: Callable[..., Any] = _compiled(_quick_tile) if compiled else _quick_tile
-        laid = lay_out(query, key, value, rows, columns, band)
+        laid = lay_out(query, key, value, rows, columns, band, compiled=compiled)
         cut = _tiles(laid, band, sharp)
         values, log_normaliser = query.new_empty(laid.query.shape), sharp.new_empty(laid.query.shape[:3])
         for part in _parts(laid.query):
