@@ -12,6 +12,8 @@ from transformers import (
     AutoModelForTokenClassification,
     BertConfig,
     BertModel,
+    MPNetConfig,
+    MPNetModel,
 )
 
 from formnet.builder import DocumentBuilder
@@ -227,6 +229,52 @@ def test_a_warm_start_begins_as_the_encoder(tmp_path: Path, rich: bool) -> None:
     together = torch.cat([ours.global_state[:, None], ours.last_hidden_state], dim=1)
     seen = torch.nn.functional.pad(mask, (1, 0), value=1).bool()
     assert torch.allclose(together[seen], theirs[seen], atol=1e-5)
+
+
+def test_a_warm_start_from_mpnet_leaves_only_its_relative_bias_behind(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    shape = MPNetConfig(
+        vocab_size=len(WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=42,
+    )
+    mpnet = MPNetModel(shape, add_pooling_layer=False).eval()
+    mpnet.encoder.relative_attention_bias.weight.data.zero_()
+    mpnet.save_pretrained(tmp_path)
+    config = warm_config(tmp_path, initial_sharpness=0.0, super_tokens=False, attention_backend="blocked")
+    model = FormNetModel(config).eval()
+    warm_start(model, tmp_path)
+    ids = torch.randint(3, len(WORDS), (1, 30))
+    theirs = mpnet(input_ids=torch.cat([torch.zeros(1, 1, dtype=torch.long), ids], dim=1)).last_hidden_state
+    ours = model(
+        input_ids=ids,
+        attention_mask=torch.ones_like(ids),
+        piece_boxes=torch.rand(1, 30, 4) * 1000,
+        piece_word=torch.arange(30)[None],
+    )
+    assert torch.allclose(torch.cat([ours.global_state[:, None], ours.last_hidden_state], dim=1), theirs, atol=1e-5)
+
+
+def test_a_loss_on_all_pieces_weighs_words_alike() -> None:
+    torch.manual_seed(0)
+    config = FormNetConfig.of_size(
+        "tiny", vocab_size=9, super_tokens=False, num_labels=3, attention_backend="blocked", loss_on_all_pieces=True
+    )
+    model = FormNetForTagging(config).eval()
+    inputs = {
+        "input_ids": torch.tensor([[3, 4, 5, 6, 0]]),
+        "attention_mask": torch.tensor([[1, 1, 1, 1, 0]]),
+        "piece_boxes": torch.rand(1, 5, 4) * 100,
+        "piece_word": torch.tensor([[0, 0, 0, 1, -1]]),
+    }
+    labels = torch.tensor([[2, 1]])
+    loss = model(first_piece=torch.tensor([[0, 3]]), labels=labels, **inputs).loss
+    states = model.formnet(**inputs).last_hidden_state
+    each = [-model.classifier(states[0, i]).log_softmax(-1)[tag] for i, tag in enumerate((2, 2, 2, 1))]
+    assert torch.allclose(loss, (sum(each[:3]) / 3 + each[3]) / 2)
 
 
 def test_other_encoders_are_refused(tmp_path: Path) -> None:

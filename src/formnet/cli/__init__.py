@@ -20,6 +20,7 @@ for command in (
     train.pretrain,
     experiments.evaluate,
     experiments.experiment,
+    experiments.compare,
     experiments.ablate,
     experiments.curve,
 ):

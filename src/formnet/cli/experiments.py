@@ -1,4 +1,4 @@
-"""`formnet evaluate`, `formnet experiment`, `formnet ablate`, `formnet curve`: figures with their spread."""
+"""`formnet evaluate`, `experiment`, `compare`, `ablate` and `curve`: figures with their spread."""
 
 import json
 from pathlib import Path
@@ -62,6 +62,20 @@ def experiment(
     run = load_settings(FineTuning, config, override or ())
     result = repeat(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
     _give({"config": run.model_dump(mode="json"), **result}, out, True)
+
+
+def compare(
+    config: Config,
+    variants: Annotated[Path, typer.Argument(help="YAML: names, each with the settings that it overrides.")],
+    seed: Seeds = None,
+    out: Out = None,
+) -> None:
+    """Try choices one by one, judged on the held-out part of training."""
+    from formnet.experiments.compare import compare as run_all
+    from formnet.experiments.compare import read_variants
+
+    quiet()
+    _give({"config": str(config), **run_all(config, read_variants(variants), seed or [0])}, out, True)
 
 
 def ablate(

@@ -51,6 +51,7 @@ class FormNetConfig(PreTrainedConfig):
     initial_gate: float = 1.0  # how far super-tokens are open
     attention_backend: str = "auto"
     classifier_dropout: float = 0.1
+    loss_on_all_pieces: bool = False  # learn a word's tag at each of its pieces, not at the first only
     temperature: float = 1.0  # scores are divided by it, so that probabilities mean what they say
 
     def __post_init__(self, **kwargs: Any) -> None:

@@ -190,8 +190,22 @@ class FormNetForTagging(FormNetPreTrainedModel):
         states = self.formnet(**inputs).last_hidden_state
         at_word = first_piece.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
         logits = self.classifier(self.dropout(states.gather(1, at_word)))
-        loss = None if labels is None else mean_loss(logits.flatten(0, 1), labels.flatten(), num_items_in_batch)
-        return FormNetScores(loss, logits)
+        if labels is None:
+            return FormNetScores(None, logits)
+        if self.config.loss_on_all_pieces:
+            return FormNetScores(self.loss_of_pieces(states, inputs["piece_word"], labels, num_items_in_batch), logits)
+        return FormNetScores(mean_loss(logits.flatten(0, 1), labels.flatten(), num_items_in_batch), logits)
+
+    def loss_of_pieces(self, states: Tensor, piece_word: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
+        """Ask every piece for its word's tag; a word's pieces together weigh as much as one word."""
+        word = piece_word.clamp(min=0)
+        asked = labels.gather(1, word).masked_fill(piece_word < 0, -100)  # [B, P]
+        logits = self.classifier(self.dropout(states))
+        losses = F.cross_entropy(logits.flatten(0, 1).float(), asked.flatten(), reduction="none").view_as(asked)
+        there = (piece_word >= 0).to(losses.dtype)
+        pieces = torch.zeros_like(labels, dtype=losses.dtype).scatter_add(1, word, there)  # [B, W]
+        total = (losses / pieces.gather(1, word).clamp(min=1)).sum()
+        return total / ((labels >= 0).sum().clamp(min=1) if count is None else count)
 
 
 class FormNetForMaskedLM(FormNetPreTrainedModel):

@@ -1,14 +1,16 @@
-"""Starting from a BERT-family encoder: its embeddings, attention and feed-forward parts become ETC's.
+"""Starting from an encoder of the BERT family: its embeddings, attention and feed-forward parts become ETC's.
 
 [CLS] becomes the global token. Order starts undecided, distance barely matters, and super-tokens start closed, so the
-first step is very nearly the encoder that it came from (exactly, with θ = 0, for text within the radius).
+first step is very nearly the encoder that it came from (BERT exactly, with θ = 0, for text within the radius). MPNet's
+bias by relative position has no counterpart here and is left behind.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from formnet.modeling.configuration import FormNetConfig
@@ -17,7 +19,18 @@ from formnet.modeling.rich_attention import RichAffine
 
 #: θ = 0 would never learn, since its gradient is proportional to it; this changes scores by a few hundredths.
 BARELY = 0.05
-_FAMILY = ("bert",)
+#: Encoders known, with how many of their positions come before the first token's.
+_FAMILY = {"bert": 0, "mpnet": 2}
+
+
+class Encoder(NamedTuple):
+    """An encoder's parts under our names."""
+
+    pieces: Tensor  # [V, d]
+    positions: Tensor  # [positions, d]
+    norm: nn.Module
+    first: int  # the piece that stands for the whole text
+    layers: Sequence[Mapping[str, nn.Module]]
 
 
 def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
@@ -37,7 +50,7 @@ def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
         "hidden_act": encoder.hidden_act,
         "layer_norm_eps": encoder.layer_norm_eps,
         "pad_token_id": encoder.pad_token_id,
-        "sequence_positions": encoder.max_position_embeddings,
+        "sequence_positions": encoder.max_position_embeddings - _FAMILY[encoder.model_type],
         "initial_sharpness": BARELY,
         "initial_gate": 0.0,
     }
@@ -47,37 +60,65 @@ def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
 @torch.no_grad()
 def warm_start(model: FormNetModel, source: str | Path, cls_id: int = 101) -> None:
     """Copy an encoder's weights into a model made with `warm_config`; fewer layers take the encoder's first."""
-    encoder: Any = AutoModel.from_pretrained(source, add_pooling_layer=False)
-    embeddings = encoder.embeddings
-    kind = embeddings.token_type_embeddings.weight[0]  # every token is of the first segment
-    model.pieces.weight.copy_(embeddings.word_embeddings.weight)
-    model.global_token.copy_(embeddings.word_embeddings.weight[cls_id])
-    if model.positions is None:
-        model.pieces.weight.add_(kind)
-        model.global_token.add_(kind)
-    else:
-        model.positions.weight.copy_(embeddings.position_embeddings.weight + kind)
-    _copy(model.norm, embeddings.LayerNorm)
-    for ours, theirs in zip(model.layers, encoder.encoder.layer, strict=False):
+    loaded: Any = AutoModel.from_pretrained(source, add_pooling_layer=False)
+    encoder = _bert(loaded, cls_id) if loaded.config.model_type == "bert" else _mpnet(loaded)
+    model.pieces.weight.copy_(encoder.pieces)
+    model.global_token.copy_(encoder.pieces[encoder.first])
+    if model.positions is not None:
+        model.positions.weight.copy_(encoder.positions)
+    _copy(model.norm, encoder.norm)
+    for ours, theirs in zip(model.layers, encoder.layers, strict=False):
         assert isinstance(ours, nn.Module)
-        attention = theirs.attention
-        pairs = {
-            "query": attention.self.query,
-            "key": attention.self.key,
-            "value": attention.self.value,
-            "output": attention.output.dense,
-            "global_output": attention.output.dense,
-            "norm": attention.output.LayerNorm,
-            "global_norm": attention.output.LayerNorm,
-            "expand": theirs.intermediate.dense,
-            "contract": theirs.output.dense,
-            "feed_forward_norm": theirs.output.LayerNorm,
-        }
-        for name, part in pairs.items():
+        for name, part in theirs.items():
             _copy(ours.get_submodule(name), part)
         if isinstance(ours.rich, RichAffine):  # undecided, whatever the encoder's queries and keys are
             ours.rich.row.zero_()
             ours.rich.column.zero_()
+
+
+def _bert(model: Any, cls_id: int) -> Encoder:
+    embeddings = model.embeddings
+    kind = embeddings.token_type_embeddings.weight[0]  # every token is of the first segment
+    layers = [
+        {
+            "query": layer.attention.self.query,
+            "key": layer.attention.self.key,
+            "value": layer.attention.self.value,
+            **_outputs(layer.attention.output.dense, layer.attention.output.LayerNorm, layer),
+        }
+        for layer in model.encoder.layer
+    ]
+    pieces = embeddings.word_embeddings.weight + kind
+    return Encoder(pieces, embeddings.position_embeddings.weight, embeddings.LayerNorm, cls_id, layers)
+
+
+def _mpnet(model: Any) -> Encoder:
+    embeddings = model.embeddings
+    layers = [
+        {
+            "query": layer.attention.attn.q,
+            "key": layer.attention.attn.k,
+            "value": layer.attention.attn.v,
+            **_outputs(layer.attention.attn.o, layer.attention.LayerNorm, layer),
+        }
+        for layer in model.encoder.layer
+    ]
+    positions = embeddings.position_embeddings.weight[_FAMILY["mpnet"] :]
+    pieces = embeddings.word_embeddings.weight
+    return Encoder(pieces, positions, embeddings.LayerNorm, model.config.bos_token_id, layers)
+
+
+def _outputs(projection: nn.Module, norm: nn.Module, layer: Any) -> dict[str, nn.Module]:
+    """Name what follows attention; the global token's own parts start as copies."""
+    return {
+        "output": projection,
+        "global_output": projection,
+        "norm": norm,
+        "global_norm": norm,
+        "expand": layer.intermediate.dense,
+        "contract": layer.output.dense,
+        "feed_forward_norm": layer.output.LayerNorm,
+    }
 
 
 def _copy(ours: nn.Module, theirs: nn.Module) -> None:

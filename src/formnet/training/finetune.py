@@ -51,7 +51,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     if data.held_out and rank == 0:
         _calibrate(extractor, encoder, data.held_out)
         extractor.save_pretrained(run.output)
-        (run.output / "held_out.json").write_text(json.dumps(report(judge(extractor, data.held_out)), indent=2))
+        figures = {**report(judge(extractor, data.held_out)), "parameters": model.num_parameters()}
+        (run.output / "held_out.json").write_text(json.dumps(figures, indent=2), encoding="utf-8")
     return extractor
 
 

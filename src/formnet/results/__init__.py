@@ -1,0 +1,52 @@
+"""Figures in the docs are generated from `results/*.json`, and checked to be what the JSON says.
+
+A table stands between `<!-- results:NAME -->` and `<!-- /results -->` in a Markdown file.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from formnet.errors import FormNetError
+from formnet.results import costs, scores
+
+TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "alignment": costs.alignment,
+    "attention": costs.attention,
+    "graph": costs.graph,
+    "model": costs.model,
+    "parameters": costs.parameters,
+    "training": costs.training,
+    "funsd": scores.corpus,
+    "cord": scores.corpus,
+    "sroie": scores.corpus,
+    "adbuy": scores.corpus,
+    "ablation": scores.ablation,
+    "choices": scores.choices,
+    "curve": scores.curve,
+}
+
+_BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+
+
+def refresh(root: Path) -> Iterator[tuple[Path, str, str]]:
+    """Give every Markdown file that holds tables, as it is and as the results say it should be."""
+    files = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    for file in sorted(files):
+        text = file.read_text(encoding="utf-8")
+        if _BLOCK.search(text):
+            yield file, text, _BLOCK.sub(lambda block: block[1] + render(block["name"], root) + block[3], text)
+
+
+def render(name: str, root: Path) -> str:
+    """Make the table called so."""
+    if name not in TABLES:
+        raise FormNetError(f"there is no table {name!r}; known are {', '.join(TABLES)}.")
+    file = root / "results" / f"{name}.json"
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormNetError(f"{file}: cannot be read: {error}.") from error
+    return TABLES[name](record)
