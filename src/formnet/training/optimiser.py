@@ -8,6 +8,9 @@ from torch import nn
 
 from formnet.training.settings import Optimisation
 
+#: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
+#: is one, not that of a matrix's entries: at a matrix's learning rate they would never get anywhere.
+_LAYOUT = re.compile(r"\.rich\.|\.gate$")
 #: Weights that a warm start does not bring: order and distance, super-tokens, heads.
 _NEW = re.compile(r"\.rich\.|super_tokens|\.gate$|^classifier|^transform|^norm|^decoder|\.relative$")
 _LAYER = re.compile(r"\.layers\.(\d+)\.")
@@ -31,6 +34,8 @@ def parameter_groups(model: nn.Module, settings: Optimisation, layers: int, *, w
 
 
 def _rate(name: str, settings: Optimisation, layers: int, *, warm: bool) -> float:
+    if settings.layout_learning_rate is not None and _LAYOUT.search(name):
+        return settings.layout_learning_rate
     if warm and settings.new_learning_rate is not None and _NEW.search(name):
         return settings.new_learning_rate
     if not name.startswith("formnet."):
