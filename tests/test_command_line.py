@@ -10,6 +10,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from formnet.cli import app, main
+from formnet.errors import SettingsError
+from formnet.readers import read
 from formnet.views.graph import ACROSS, ALONG
 
 run = CliRunner()
@@ -19,6 +21,13 @@ def formnet(*words: str) -> str:
     result = run.invoke(app, list(words), catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
+
+
+def stdout(*words: str) -> str:
+    """What a command says to programs, without what it says to people."""
+    result = run.invoke(app, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def test_help_and_version() -> None:
@@ -174,3 +183,57 @@ def test_mistakes_are_one_line(
     error = capsys.readouterr().err
     assert says in error
     assert error.count("\n") == 1
+
+
+def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples: Path) -> None:
+    corpus = f"jsonl:{examples / 'documents.jsonl'}"
+    texts = {c for document in read(examples / "documents.jsonl") for text in document.texts for c in text.lower()}
+    (tmp_path / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", *sorted(texts), *(f"##{c}" for c in sorted(texts))])
+    )
+    settings = {
+        "corpus": corpus,
+        "validation": corpus,
+        "start": {
+            "size": "tiny",
+            "tokenizer": str(tmp_path / "vocab.txt"),
+            "changes": {"attention_backend": "blocked"},
+        },
+        "output": str(tmp_path / "run"),
+        "epochs": 2,
+        "optimisation": {"learning_rate": 3e-3},
+    }
+    config = tmp_path / "run.yaml"
+    config.write_text(json.dumps(settings))
+    formnet("train", str(config))
+    pictures = tmp_path / "pictures"
+    shown = formnet("evaluate", str(tmp_path / "run"), corpus, "--pictures", str(pictures))
+    assert "calibration error" in shown
+    assert (pictures / "given" / "reliability.png").is_file()
+    assert len(list((pictures / "given").glob("*.png"))) == 4  # a tiny network is wrong on all three pages
+    told = json.loads(stdout("evaluate", str(tmp_path / "run"), corpus, "--order", "raster", "--json"))
+    assert {"entities", "words", "calibration", "fields"} <= set(told["orders"]["raster"])
+
+    repeated = json.loads(stdout("experiment", str(config), "--test", corpus, "--seed", "0", "--seed", "1"))
+    assert {"command", "commit", "config", "seeds", "f1", "per_type"} <= set(repeated)
+    assert len(repeated["f1"]["per_seed"]) == 2
+    assert {"mean", "std"} <= set(repeated["f1"])
+
+    (tmp_path / "variants.yaml").write_text("as it is: []\nlonger: [epochs=3]\n")
+    compared = json.loads(stdout("compare", str(config), str(tmp_path / "variants.yaml")))
+    assert [row["variant"] for row in compared["rows"]] == ["as it is", "longer"]
+
+    ablated = json.loads(stdout("ablate", str(config), "--test", corpus, "--trained-in", "raster"))
+    assert {(row["variant"], row["trained_in"]) for row in ablated["rows"]} == {
+        (name, "raster") for name in ("ETC", "ETC + RichAtt", "ETC + GCN", "FormNet")
+    }
+    assert set(ablated["rows"][0]["f1"]) == {"given", "raster", "shuffled"}
+
+    curve = json.loads(stdout("curve", str(config), "--test", corpus, "--documents", "1"))
+    assert [point["documents"] for point in curve["points"]] == [1, 2]
+
+
+def test_a_model_that_is_none_is_refused(tmp_path: Path) -> None:
+    failed = run.invoke(app, ["evaluate", str(tmp_path), "jsonl:examples"])
+    assert isinstance(failed.exception, SettingsError)
+    assert "config.json" in str(failed.exception)

@@ -42,7 +42,7 @@ def evaluate(
     for name in order or [ReadingOrder.given]:
         opened = open_corpus(corpus, name.value)
         judged = judge(extractor, labelled_documents(opened))
-        results[name.value] = report(judged, opened.entity_types)
+        results[name.value] = report(judged, extractor.scheme.entity_types)
         if pictures is not None:
             from formnet.evaluation.pictures import draw_all
 

@@ -51,9 +51,7 @@ def choices(record: dict[str, Any]) -> str:
     """What was tried, on held-out documents, against the first row."""
     rows = [("variant", "F1 held out", "against the first")]
     first = record["rows"][0]["f1"]["mean"]
-    rows += [
-        (row["variant"], spread(row["f1"]), f"{100 * (row['f1']['mean'] - first):+.2f}") for row in record["rows"]
-    ]
+    rows += [(row["variant"], spread(row["f1"]), f"{100 * (row['f1']['mean'] - first):+.2f}") for row in record["rows"]]
     return table(rows)
 
 

@@ -42,7 +42,7 @@ class Optimisation(Settings):
 
     learning_rate: float = Field(1e-4, gt=0)
     new_learning_rate: float | None = Field(None, gt=0)  # for weights that the start did not bring; else the same
-    layout_learning_rate: float | None = Field(None, gt=0)  # for order, distance and the super-tokens' gate; else as new
+    layout_learning_rate: float | None = Field(None, gt=0)  # for order, distance and the gate; else as new
     layer_decay: float = Field(1.0, gt=0, le=1)  # each layer below the top learns by so much less
     weight_decay: float = Field(0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
