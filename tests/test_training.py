@@ -27,6 +27,7 @@ from formnet.readers import read
 from formnet.training.augmentation import augment
 from formnet.training.batching import Plan
 from formnet.training.finetune import finetune
+from formnet.training.folder import claim_folder
 from formnet.training.labelled import hold_out, with_segment_boxes
 from formnet.training.masking import Masker
 from formnet.training.optimiser import parameter_groups
@@ -357,6 +358,19 @@ def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) 
     extractor = finetune(run)
     score = sum_counts(one.counts for one in judge(extractor, load_labelled(run).training)).micro.score
     assert score.f1 == 1.0
+
+
+def test_a_folder_belongs_to_one_run(vocabulary: Path, tmp_path: Path) -> None:
+    run = settings_for(vocabulary, tmp_path, epochs=1)
+    claim_folder(run, resume=True)
+    claim_folder(run.model_copy(update={"save_minutes": 1.0}), resume=True)
+    other = run.model_copy(update={"epochs": 2, "seed": 5})
+    with pytest.raises(SettingsError, match="another epochs, seed"):
+        claim_folder(other, resume=True)
+    (tmp_path / "checkpoint-3").mkdir()
+    claim_folder(other, resume=False)
+    assert not (tmp_path / "checkpoint-3").exists()
+    claim_folder(other, resume=True)
 
 
 def losses(output: Path) -> list[tuple[int, float]]:

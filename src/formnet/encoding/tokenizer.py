@@ -15,6 +15,7 @@ from formnet.errors import TokenizerError
 
 _UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
 _PADDING = ("[PAD]", "<pad>", "<|endoftext|>")
+_MASK = ("[MASK]", "<mask>")
 
 
 class Pieces(NamedTuple):
@@ -83,6 +84,11 @@ def unknown_id(tokenizer: Tokenizer) -> int:
 def padding_id(tokenizer: Tokenizer) -> int:
     """Give the piece that fills up a batch."""
     return _first_known(tokenizer, _PADDING)
+
+
+def mask_id(tokenizer: Tokenizer) -> int:
+    """Give the piece that hides another."""
+    return _first_known(tokenizer, _MASK)
 
 
 def _first_known(tokenizer: Tokenizer, names: Sequence[str]) -> int:

@@ -12,6 +12,7 @@ from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
+from formnet.training.folder import claim_folder
 from formnet.training.labelled import labelled_documents, with_segment_boxes
 from formnet.training.settings import FineTuning
 
@@ -21,12 +22,12 @@ DONE = "done.json"
 
 def run_trial(run: FineTuning) -> Extractor:
     """Train, or load what an earlier call with the same settings trained."""
-    settings = run.model_dump(mode="json")
     done = run.output / DONE
-    if done.is_file() and json.loads(done.read_text(encoding="utf-8")) == settings:
+    if done.is_file():
+        claim_folder(run, resume=True)
         return Extractor.from_pretrained(run.output, batch_pieces=run.optimisation.batch_pieces)
     extractor = finetune(run)
-    done.write_text(json.dumps(settings), encoding="utf-8")
+    done.write_text(json.dumps({"seed": run.seed}), encoding="utf-8")
     return extractor
 
 

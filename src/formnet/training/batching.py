@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -10,16 +11,19 @@ from torch.utils.data import Dataset, Sampler
 from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
+from formnet.encoding.tokenizer import mask_id
 from formnet.training.augmentation import augment
 from formnet.training.settings import Augmentation, Optimisation
 
 TensorBatch = dict[str, Tensor]
 
 
-class Turn(tuple[int, int, bool]):
-    """A document's turn: the epoch, its number, and whether it is only there to fill a process's share."""
+class Turn(NamedTuple):
+    """A document's turn."""
 
-    __slots__ = ()
+    epoch: int
+    document: int
+    filler: bool = False  # only there because a process's share of a batch would be empty
 
 
 class Plan(Sampler[list[Turn]]):
@@ -35,8 +39,8 @@ class Plan(Sampler[list[Turn]]):
         documents = settings.batch_documents and settings.batch_documents * world
         for epoch in range(epochs):
             for batch in buckets(lengths, settings.batch_pieces * world, [seed, epoch], documents):
-                share = [Turn((epoch, i, False)) for i in batch[rank::world]]
-                self.batches.append(share or [Turn((epoch, batch[0], True))])
+                share = [Turn(epoch, i) for i in batch[rank::world]]
+                self.batches.append(share or [Turn(epoch, batch[0], filler=True)])
 
     def __iter__(self) -> Iterator[list[Turn]]:
         return iter(self.batches)
@@ -51,7 +55,7 @@ class Documents(Dataset[EncodedDocument]):
     def __init__(self, documents: Sequence[Document], encoder: Encoder, settings: Augmentation, seed: int) -> None:
         self.documents, self.encoder, self.settings, self.seed = documents, encoder, settings, seed
         self.encoded = [encoder(document) for document in documents]
-        self.mask_id = encoder.tokenizer.token_to_id("[MASK]")
+        self.mask_id = mask_id(encoder.tokenizer) if settings.unknown else None
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -62,7 +66,7 @@ class Documents(Dataset[EncodedDocument]):
         if self.settings.any:
             generator = np.random.default_rng([self.seed, epoch, number])
             encoded = self.encoder(augment(self.documents[number], self.settings, generator))
-            if self.settings.unknown and self.mask_id is not None:
+            if self.mask_id is not None:
                 hidden = generator.random(len(encoded)) < self.settings.unknown
                 encoded = replace(encoded, piece_ids=np.where(hidden, self.mask_id, encoded.piece_ids))
         if filler:  # asks for no tag, and so teaches nothing

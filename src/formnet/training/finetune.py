@@ -15,6 +15,7 @@ from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
 from formnet.training.batching import Documents, Plan, put_together
+from formnet.training.folder import claim_folder
 from formnet.training.labelled import load_labelled
 from formnet.training.settings import FineTuning
 from formnet.training.start import load_start
@@ -35,9 +36,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     plan = Plan(lengths, run.optimisation, run.epochs, run.seed, rank, world)
     steps = -(-len(plan) // run.optimisation.accumulate)
     batches = batches_of(documents, batch_sampler=plan, collate_fn=partial(put_together, padding_id=encoder.padding_id))
-    run.output.mkdir(parents=True, exist_ok=True)
+    claim_folder(run, resume=resume)
     tokenizer.save(str(run.output / "tokenizer.json"))
-    (run.output / "settings.json").write_text(run.model_dump_json(indent=2), encoding="utf-8")
     trainer = FormNetTrainer(
         run,
         model,

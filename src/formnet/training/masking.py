@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from formnet.encoding import EncodedDocument
 from formnet.encoding.batch import IGNORED_TAG
-from formnet.errors import TokenizerError
+from formnet.encoding.tokenizer import mask_id
 
 #: Of what is to be guessed, so much is hidden and so much replaced by something else; the rest stays as it is.
 HIDDEN, REPLACED = 0.8, 0.1
@@ -18,10 +18,7 @@ class Masker:
     """Hides pieces, whole words at a time if asked."""
 
     def __init__(self, tokenizer: Tokenizer, share: float = 0.15, *, whole_words: bool = True) -> None:
-        mask = tokenizer.token_to_id("[MASK]") or tokenizer.token_to_id("<mask>")
-        if mask is None:
-            raise TokenizerError("the tokenizer has no [MASK] piece, which the masked language task needs.")
-        self.mask_id, self.share, self.whole_words = mask, share, whole_words
+        self.mask_id, self.share, self.whole_words = mask_id(tokenizer), share, whole_words
         self.vocabulary = tokenizer.get_vocab_size()
 
     def __call__(

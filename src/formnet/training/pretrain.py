@@ -13,6 +13,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from formnet.encoding import Encoder, buckets
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
+from formnet.training.folder import claim_folder
 from formnet.training.masking import Masker
 from formnet.training.pages import PageStream, TensorBatch, masked_batch
 from formnet.training.settings import PreTraining
@@ -40,8 +41,8 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> None:
         rank=int(os.environ.get("RANK", "0")),
         world=int(os.environ.get("WORLD_SIZE", "1")),
     )
-    stream.passed = steps_done(run.output) * run.optimisation.accumulate if resume else 0
-    run.output.mkdir(parents=True, exist_ok=True)
+    claim_folder(run, resume=resume)
+    stream.passed = steps_done(run.output) * run.optimisation.accumulate
     tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,

@@ -1,0 +1,33 @@
+"""A run's folder: what it was told is written there, and a run that was told otherwise is not gone on with."""
+
+import json
+import shutil
+from typing import Any
+
+from formnet.errors import SettingsError
+from formnet.training.settings import Run
+
+SETTINGS = "settings.json"
+#: What may change between a run and its going on.
+_FREE = ("output", "save_minutes", "keep_checkpoints", "threads")
+
+
+def claim_folder(run: Run, *, resume: bool) -> None:
+    """Make the folder this run's own: refuse other settings, or clear old checkpoints away when starting anew."""
+    run.output.mkdir(parents=True, exist_ok=True)
+    file, told = run.output / SETTINGS, run.model_dump(mode="json")
+    if resume and file.is_file():
+        other = _differences(json.loads(file.read_text(encoding="utf-8")), told)
+        if other:
+            raise SettingsError(
+                f"{run.output}: holds a run with another {', '.join(other)}; name another output, "
+                "or start anew with --no-resume."
+            )
+    if not resume:
+        for checkpoint in run.output.glob("checkpoint-*"):
+            shutil.rmtree(checkpoint)
+    file.write_text(json.dumps(told, indent=2), encoding="utf-8")
+
+
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    return sorted(name for name in {*one, *other} if name not in _FREE and one.get(name) != other.get(name))
