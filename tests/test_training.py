@@ -334,6 +334,26 @@ def test_a_few_documents_are_learnt_by_heart(vocabulary: Path, tmp_path: Path) -
         )
 
 
+def test_heads_learn_their_own_tags_and_are_asked_apart(vocabulary: Path, tmp_path: Path) -> None:
+    from formnet.readers.jsonl import write
+
+    documents = list(read(ROOT / "examples/documents.jsonl"))
+    entities = tuple(replace(entity, label=f"my {entity.label}") for entity in documents[0].entities)
+    renamed = replace(documents[0], entities=entities, fields={})
+    write(documents, tmp_path / "one.jsonl")
+    write([renamed], tmp_path / "two.jsonl")
+    corpora = [f"jsonl:{tmp_path / name}.jsonl" for name in ("one", "two")]
+    run = settings_for(vocabulary, tmp_path / "run", epochs=60, corpus=corpora)
+    finetune(run)
+    extractor = Extractor.from_pretrained(run.output)
+    assert list(extractor.heads) == ["jsonl", "jsonl-2"]
+    both = {(e.label, e.words) for e in extractor.extract(documents[:1])[0]}
+    assert both == {(e.label, e.words) for d in (documents[0], renamed) for e in d.entities}
+    alone = extractor.extract(documents[:1], "jsonl-2")[0]
+    assert {e.label for e in alone} == {e.label for e in renamed.entities}
+    assert extractor.head_for({e.label for e in renamed.entities}) == "jsonl-2"
+
+
 def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) -> None:
     from formnet.evaluation.counts import sum_counts
     from formnet.evaluation.evaluate import judge
@@ -356,7 +376,8 @@ def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) 
         "test",
     )
     extractor = finetune(run)
-    score = sum_counts(one.counts for one in judge(extractor, load_labelled(run).training)).micro.score
+    judged, _ = judge(extractor, load_labelled(run)["funsd"].training)
+    score = sum_counts(one.counts for one in judged).micro.score
     assert score.f1 == 1.0
 
 

@@ -1,6 +1,7 @@
 """The object people hold: documents in, entities with probabilities out, in batches of like length."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ Scores = NDArray[np.float32]
 
 
 class Extractor:
-    """A trained network with its tokenizer and its tags."""
+    """A trained network with its tokenizer and its tags: of one head, or of several that each know their own types."""
 
     def __init__(self, model: FormNetForTagging, tokenizer: Tokenizer, *, batch_pieces: int = 8192, bf16: bool = False):
         self.model, self.batch_pieces, self.bf16 = model, batch_pieces, bf16
-        self.scheme = scheme_of(model.config)
+        self.heads = heads_of(model.config)
         self.encoder = Encoder(tokenizer)
 
     @classmethod
@@ -41,17 +42,35 @@ class Extractor:
         self.model.save_pretrained(folder)
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
 
-    def extract(self, documents: Sequence[Document]) -> list[list[Entity]]:
-        """Give each document's entities, in reading order, each with the probability that it is just this one."""
-        found: list[list[Entity]] = []
-        for document, scores in zip(documents, self.scores(documents), strict=True):
-            found += decode(scores[None] / self.temperature, [document], self.scheme)
+    def extract(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:
+        """Give each document's entities, in reading order, each with the probability that it is just this one.
+
+        Heads decide independently of each other; one can be asked alone.
+        """
+        found: list[list[Entity]] = [[] for _ in documents]
+        for document, scores, entities in zip(documents, self.scores(documents), found, strict=True):
+            for name, part in self.by_head(scores).items():
+                if head in (None, name):
+                    entities += decode(part[None] / self.temperature(name), [document], self.heads[name])[0]
+            entities.sort(key=lambda entity: entity.words)
         return found
 
-    @property
-    def temperature(self) -> float:
-        """What scores are divided by, so that probabilities mean what they say."""
-        return float(self.model.config.temperature)
+    def by_head(self, scores: Scores) -> dict[str, Scores]:
+        """Take scores [W, T] apart into each head's."""
+        ends = list(accumulate(len(scheme) for scheme in self.heads.values()))
+        return {
+            name: scores[:, end - len(scheme) : end]
+            for (name, scheme), end in zip(self.heads.items(), ends, strict=True)
+        }
+
+    def head_for(self, labels: Collection[str]) -> str:
+        """Name the head that knows most of some labels."""
+        return max(self.heads, key=lambda name: len({*self.heads[name].entity_types} & {*labels}))
+
+    def temperature(self, head: str) -> float:
+        """What a head's scores are divided by, so that its probabilities mean what they say."""
+        fitted = self.model.config.temperatures
+        return float(fitted[list(self.heads).index(head)]) if fitted else 1.0
 
     def scores(self, documents: Sequence[Document]) -> list[Scores]:
         """Score every document's words before any calibration: [W, T] each."""
@@ -59,11 +78,11 @@ class Extractor:
         was_training = self.model.training
         self.model.eval()
         encoded = [self.encoder(document) for document in documents]
-        results: list[Scores] = [np.empty((0, len(self.scheme)), np.float32)] * len(documents)
+        tags = sum(len(scheme) for scheme in self.heads.values())
+        results: list[Scores] = [np.empty((0, tags), np.float32)] * len(documents)
         for part in buckets([len(document) for document in encoded], self.batch_pieces):
             batch = collate([encoded[i] for i in part], self.encoder.padding_id)
-            names = batch.pop("ids")
-            assert len(names) == len(part)
+            del batch["ids"]
             with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
                 logits = self.model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits
             for row, i in zip(logits.float().cpu().numpy(), part, strict=True):
@@ -72,15 +91,30 @@ class Extractor:
         return results
 
 
-def scheme_of(config: PreTrainedConfig) -> TagScheme:
-    """Read the tags that a network was trained for from its configuration."""
+def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:
+    """Read the tags that a network was trained for from its configuration, by head."""
     names: list[str] = [name for _, name in sorted((config.id2label or {}).items(), key=lambda item: int(item[0]))]
-    scheme = TagScheme(tuple(name.removeprefix("B-") for name in names if name.startswith("B-")))
-    if tuple(names) != scheme.names:
-        raise SettingsError("the model's labels are not BIOES tags; was it trained by formnet train?")
-    return scheme
+    heads: dict[str, TagScheme] = {}
+    start = 0
+    for head, size in (config.heads or {"": len(names)}).items():
+        own = tuple(name.removeprefix(f"{head}/") for name in names[start : start + size])
+        heads[head] = TagScheme(tuple(name.removeprefix("B-") for name in own if name.startswith("B-")))
+        if own != heads[head].names:
+            raise SettingsError("the model's labels are not BIOES tags; was it trained by formnet train?")
+        start += size
+    return heads
 
 
-def labels_of(scheme: TagScheme) -> dict[str, dict[Any, Any]]:
-    """Give what a configuration says of tags."""
-    return {"id2label": dict(enumerate(scheme.names)), "label2id": {name: i for i, name in enumerate(scheme.names)}}
+def labels_of(heads: Mapping[str, TagScheme]) -> dict[str, Any]:
+    """Give what a configuration says of tags; a head alone needs no name."""
+    if len(heads) == 1:
+        (scheme,) = heads.values()
+        names = list(scheme.names)
+    else:
+        names = [f"{head}/{name}" for head, scheme in heads.items() for name in scheme.names]
+    return {
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: i for i, name in enumerate(names)},
+        "heads": {head: len(scheme) for head, scheme in heads.items()} if len(heads) > 1 else None,
+        "temperatures": None,
+    }

@@ -41,8 +41,8 @@ def evaluate(
     results: dict[str, Any] = {}
     for name in order or [ReadingOrder.given]:
         opened = open_corpus(corpus, name.value)
-        judged = judge(extractor, labelled_documents(opened))
-        results[name.value] = report(judged, extractor.scheme.entity_types)
+        judged, scheme = judge(extractor, labelled_documents(opened))
+        results[name.value] = report(judged, scheme)
         if pictures is not None:
             from formnet.evaluation.pictures import draw_all
 

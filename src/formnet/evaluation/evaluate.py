@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from formnet.document import Document, Entity
 from formnet.evaluation.calibration import passing_share, reliability
@@ -10,7 +10,7 @@ from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import entity_counts, gold_spans, spans_of, word_counts
 from formnet.evaluation.fields import field_counts
 from formnet.extractor import Extractor
-from formnet.labels import Span
+from formnet.labels import Span, TagScheme
 
 
 @dataclass(frozen=True)
@@ -33,16 +33,27 @@ class Judged:
         return [span in true for span in spans_of(self.found)]
 
 
-def judge(extractor: Extractor, documents: Sequence[Document]) -> list[Judged]:
-    """Extract and set beside the labels."""
-    found = extractor.extract(documents)
-    return [
-        Judged(document, entities, gold_spans(document, extractor.scheme))
+class Judgement(NamedTuple):
+    """Documents judged, and the types that they were judged by."""
+
+    documents: list[Judged]
+    scheme: TagScheme
+
+
+def judge(extractor: Extractor, documents: Sequence[Document]) -> Judgement:
+    """Extract and set beside the labels, by the head that knows them."""
+    labels = {entity.label for document in documents for entity in document.entities}
+    head = extractor.head_for(labels)
+    scheme = extractor.heads[head]
+    found = extractor.extract(documents, head)
+    judged = [
+        Judged(document, entities, gold_spans(document, scheme))
         for document, entities in zip(documents, found, strict=True)
     ]
+    return Judgement(judged, scheme)
 
 
-def report(judged: Sequence[Judged], field_names: Sequence[str] = ()) -> dict[str, Any]:
+def report(judged: Sequence[Judged], scheme: TagScheme) -> dict[str, Any]:
     """Give every figure of one reading: entities, words, calibration, and fields where values were keyed in."""
     counts = [one.counts for one in judged]
     scores = [entity.score or 0.0 for one in judged for entity in one.found]
@@ -57,7 +68,8 @@ def report(judged: Sequence[Judged], field_names: Sequence[str] = ()) -> dict[st
             "at_99_percent_precision": {"threshold": threshold, "share": share},
         },
     }
-    if field_names and any(one.document.fields for one in judged):
-        fields = field_counts([one.document for one in judged], [one.found for one in judged], field_names)
+    if any(one.document.fields for one in judged):
+        found = [one.found for one in judged]
+        fields = field_counts([one.document for one in judged], found, scheme.entity_types)
         result["fields"] = {**fields.to_json(), "interval": bootstrap(fields.by_document)}
     return result

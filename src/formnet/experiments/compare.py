@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from formnet.errors import SettingsError
 from formnet.experiments.trial import of_seed, run_trial, spread
+from formnet.training.finetune import HELD_OUT
 from formnet.training.settings import FineTuning, load_settings
 
 
@@ -25,19 +27,19 @@ def compare(config: Path, variants: Mapping[str, Sequence[str]], seeds: Sequence
     rows = []
     for name, overrides in variants.items():
         run = load_settings(FineTuning, config, overrides)
-        if run.validation is None and not run.held_out:
+        if not run.validation and not run.held_out:
             raise SettingsError(f"{config}: comparing needs held-out documents; set held_out or validation.")
         folder = "".join(c if c.isalnum() else "-" for c in name)
         trials = [of_seed(run, seed, f"{folder}/") for seed in seeds]
         for trial in trials:
             run_trial(trial)
-        reports = [json.loads((trial.output / "held_out.json").read_text(encoding="utf-8")) for trial in trials]
+        reports = [json.loads((trial.output / HELD_OUT).read_text(encoding="utf-8")) for trial in trials]
         rows.append(
             {
                 "variant": name,
                 "overrides": list(overrides),
-                "f1": spread([report["entities"]["f1"] for report in reports]),
-                "parameters": reports[0].get("parameters"),
+                "f1": spread([float(np.mean([h["entities"]["f1"] for h in r["heads"].values()])) for r in reports]),
+                "parameters": reports[0]["parameters"],
             }
         )
     return {"seeds": list(seeds), "judged_on": "the held-out part of training", "rows": rows}

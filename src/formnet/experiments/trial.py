@@ -40,7 +40,7 @@ def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)
         documents = labelled_documents(corpus, run.occurrences)
         if run.segment_boxes:
             documents = [with_segment_boxes(document) for document in documents]
-        scores[order] = report(judge(extractor, documents), extractor.scheme.entity_types)
+        scores[order] = report(*judge(extractor, documents))
     return scores
 
 

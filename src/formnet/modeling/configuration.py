@@ -52,7 +52,8 @@ class FormNetConfig(PreTrainedConfig):
     attention_backend: str = "auto"
     classifier_dropout: float = 0.1
     loss_on_all_pieces: bool = False  # learn a word's tag at each of its pieces, not at the first only
-    temperature: float = 1.0  # scores are divided by it, so that probabilities mean what they say
+    heads: dict[str, int] | None = None  # tags of each head by its name, where there are several
+    temperatures: list[float] | None = None  # a head's scores are divided by it, so that probabilities are honest
 
     def __post_init__(self, **kwargs: Any) -> None:
         if self.intermediate_size is None:

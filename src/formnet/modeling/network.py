@@ -3,6 +3,7 @@
 B documents, P pieces, W words, d the width, T tags.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,7 +171,10 @@ def mean_loss(logits: Tensor, labels: Tensor, count: Tensor | int | None) -> Ten
 
 
 class FormNetForTagging(FormNetPreTrainedModel):
-    """A tag for every word, scored at its first piece."""
+    """A tag for every word, scored at its first piece; with several heads, one of each head.
+
+    A document is labelled for one head, `head` [B], and its labels are numbered within it.
+    """
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__(config)
@@ -183,6 +187,7 @@ class FormNetForTagging(FormNetPreTrainedModel):
         self,
         first_piece: Tensor,
         labels: Tensor | None = None,
+        head: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **inputs: Any,
     ) -> FormNetScores:
@@ -193,14 +198,28 @@ class FormNetForTagging(FormNetPreTrainedModel):
         if labels is None:
             return FormNetScores(None, logits)
         if self.config.loss_on_all_pieces:
-            return FormNetScores(self.loss_of_pieces(states, inputs["piece_word"], labels, num_items_in_batch), logits)
-        return FormNetScores(mean_loss(logits.flatten(0, 1), labels.flatten(), num_items_in_batch), logits)
+            loss = self.loss_of_pieces(states, inputs["piece_word"], labels, head, num_items_in_batch)
+            return FormNetScores(loss, logits)
+        asked, answers = self.within_head(labels, logits, head)
+        return FormNetScores(mean_loss(answers.flatten(0, 1), asked.flatten(), num_items_in_batch), logits)
 
-    def loss_of_pieces(self, states: Tensor, piece_word: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
+    def within_head(self, labels: Tensor, logits: Tensor, head: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Number labels through all heads, and leave the tags of other heads out of the answer."""
+        if head is None or not self.config.heads:
+            return labels, logits
+        sizes = torch.tensor(list(self.config.heads.values()), device=labels.device)
+        of_head = torch.repeat_interleave(torch.arange(len(sizes), device=labels.device), sizes)  # [T]
+        first = (torch.cumsum(sizes, 0) - sizes)[head][:, None]
+        other = of_head[None, None, :] != head[:, None, None]
+        return torch.where(labels >= 0, labels + first, labels), logits.masked_fill(other, -math.inf)
+
+    def loss_of_pieces(
+        self, states: Tensor, piece_word: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None
+    ) -> Tensor:
         """Ask every piece for its word's tag; a word's pieces together weigh as much as one word."""
         word = piece_word.clamp(min=0)
         asked = labels.gather(1, word).masked_fill(piece_word < 0, -100)  # [B, P]
-        logits = self.classifier(self.dropout(states))
+        asked, logits = self.within_head(asked, self.classifier(self.dropout(states)), head)
         losses = F.cross_entropy(logits.flatten(0, 1).float(), asked.flatten(), reduction="none").view_as(asked)
         there = (piece_word >= 0).to(losses.dtype)
         pieces = torch.zeros_like(labels, dtype=losses.dtype).scatter_add(1, word, there)  # [B, W]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.utils.data import Dataset, Sampler
 
@@ -49,34 +50,45 @@ class Plan(Sampler[list[Turn]]):
         return len(self.batches)
 
 
-class Documents(Dataset[EncodedDocument]):
-    """Documents as the network sees them, made worse anew each epoch if asked."""
+class Example(NamedTuple):
+    """A document as the network sees it, and the head that it is labelled for."""
 
-    def __init__(self, documents: Sequence[Document], encoder: Encoder, settings: Augmentation, seed: int) -> None:
-        self.documents, self.encoder, self.settings, self.seed = documents, encoder, settings, seed
-        self.encoded = [encoder(document) for document in documents]
-        self.mask_id = mask_id(encoder.tokenizer) if settings.unknown else None
+    encoded: EncodedDocument
+    head: int
+
+
+class Documents(Dataset[Example]):
+    """Documents of all heads, made worse anew each epoch if asked."""
+
+    def __init__(
+        self, documents: Sequence[Sequence[Document]], encoders: Sequence[Encoder], settings: Augmentation, seed: int
+    ) -> None:
+        """Take each head's documents, and each head's encoder."""
+        self.documents = [(document, head) for head, part in enumerate(documents) for document in part]
+        self.encoders, self.settings, self.seed = encoders, settings, seed
+        self.encoded = [encoders[head](document) for document, head in self.documents]
+        self.mask_id = mask_id(encoders[0].tokenizer) if settings.unknown else None
 
     def __len__(self) -> int:
         return len(self.documents)
 
-    def __getitem__(self, turn: Turn) -> EncodedDocument:
+    def __getitem__(self, turn: Turn) -> Example:
         epoch, number, filler = turn
-        encoded = self.encoded[number]
+        (document, head), encoded = self.documents[number], self.encoded[number]
         if self.settings.any:
             generator = np.random.default_rng([self.seed, epoch, number])
-            encoded = self.encoder(augment(self.documents[number], self.settings, generator))
+            encoded = self.encoders[head](augment(document, self.settings, generator))
             if self.mask_id is not None:
                 hidden = generator.random(len(encoded)) < self.settings.unknown
                 encoded = replace(encoded, piece_ids=np.where(hidden, self.mask_id, encoded.piece_ids))
         if filler:  # asks for no tag, and so teaches nothing
             assert encoded.tags is not None
             encoded = replace(encoded, tags=np.full_like(encoded.tags, IGNORED_TAG))
-        return encoded
+        return Example(encoded, head)
 
 
-def put_together(documents: Sequence[EncodedDocument], padding_id: int) -> TensorBatch:
+def put_together(examples: Sequence[Example], padding_id: int) -> TensorBatch:
     """Make a batch of tensors only."""
-    batch = collate(documents, padding_id)
+    batch = collate([example.encoded for example in examples], padding_id)
     del batch["ids"]
-    return batch
+    return {**batch, "head": torch.tensor([example.head for example in examples])}

@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -21,49 +23,62 @@ from formnet.training.settings import FineTuning
 from formnet.training.start import load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads
 
+#: How the run did on what was held out, at its end.
+HELD_OUT = "held_out.json"
+
 
 def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     """Train, and leave in `run.output` what `Extractor.from_pretrained` loads."""
     limit_threads(run.threads)
-    data = load_labelled(run)
+    parts = load_labelled(run)
     set_seed(run.seed)
-    model, tokenizer = load_start(run.start, FormNetForTagging, **labels_of(data.scheme))
-    encoder = Encoder(tokenizer, data.scheme)
+    labels = labels_of({name: part.scheme for name, part in parts.items()})
+    model, tokenizer = load_start(run.start, FormNetForTagging, **labels)
+    encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
     extractor = Extractor(model, tokenizer, batch_pieces=run.optimisation.batch_pieces, bf16=run.optimisation.bf16)
-    documents = Documents(data.training, encoder, run.augmentation, run.seed)
+    documents = Documents([part.training for part in parts.values()], encoders, run.augmentation, run.seed)
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     lengths = [len(document) for document in documents.encoded]
     plan = Plan(lengths, run.optimisation, run.epochs, run.seed, rank, world)
     steps = -(-len(plan) // run.optimisation.accumulate)
-    batches = batches_of(documents, batch_sampler=plan, collate_fn=partial(put_together, padding_id=encoder.padding_id))
+    together = partial(put_together, padding_id=encoders[0].padding_id)
+    held_out = [part.held_out for part in parts.values()]
     claim_folder(run, resume=resume)
     tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,
         model,
-        batches,
-        _look(extractor, data.held_out) if data.held_out else None,
+        batches_of(documents, batch_sampler=plan, collate_fn=together),
+        _look(extractor, held_out) if any(held_out) else None,
         num_train_epochs=1,  # the plan holds all of them
         eval_steps=max(1, round(steps * run.look_every / run.epochs)),
         logging_steps=max(1, round(steps / run.epochs)),
     )
     trainer.run(resume=resume)
-    if data.held_out and rank == 0:
-        _calibrate(extractor, encoder, data.held_out)
+    if any(held_out) and rank == 0:
+        calibrate(extractor, held_out)
         extractor.save_pretrained(run.output)
-        figures = {**report(judge(extractor, data.held_out)), "parameters": model.num_parameters()}
-        (run.output / "held_out.json").write_text(json.dumps(figures, indent=2), encoding="utf-8")
+        figures = {name: report(*judge(extractor, part.held_out)) for name, part in parts.items() if part.held_out}
+        summary = {"heads": figures, "parameters": model.num_parameters()}
+        (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     return extractor
 
 
-def _look(extractor: Extractor, held_out: list[Document]) -> Look:
+def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:
     def look(_: torch.nn.Module) -> dict[str, float]:
-        score = sum_counts(one.counts for one in judge(extractor, held_out)).micro.score
+        judged = [one for part in held_out if part for one in judge(extractor, part).documents]
+        score = sum_counts(one.counts for one in judged).micro.score
         return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
     return look
 
 
-def _calibrate(extractor: Extractor, encoder: Encoder, held_out: list[Document]) -> None:
-    tags = [encoder.scheme.document_tags(document) for document in held_out if encoder.scheme is not None]
-    extractor.model.config.temperature = fit_temperature(extractor.scores(held_out), tags)
+def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> None:
+    """Fit each head's temperature on its held-out documents."""
+    temperatures = []
+    for (name, scheme), documents in zip(extractor.heads.items(), held_out, strict=True):
+        known = {*scheme.entity_types}
+        tagged = [replace(d, entities=tuple(e for e in d.entities if e.label in known)) for d in documents]
+        scores = [extractor.by_head(scores)[name] for scores in extractor.scores(documents)]
+        temperatures.append(fit_temperature(scores, [scheme.document_tags(d) for d in tagged]) if documents else 1.0)
+    extractor.model.config.temperatures = temperatures

@@ -1,47 +1,66 @@
-"""Labelled documents for fine-tuning: read, aligned, some held out."""
+"""Labelled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from formnet.alignment import align
-from formnet.corpora import Corpus, open_corpus
+from formnet.corpora import Corpus, open_corpus, parse_spec
 from formnet.document import Document, Page
 from formnet.errors import SettingsError
 from formnet.labels import TagScheme
 from formnet.training.settings import FineTuning
 
 
-class Labelled(NamedTuple):
-    """What is trained on, what is looked at, and the tags of both."""
+@dataclass
+class Labelled:
+    """One head's documents: what is trained on, what is looked at, and the tags of both."""
 
+    scheme: TagScheme
     training: list[Document]
     held_out: list[Document]
-    scheme: TagScheme
 
 
-def load_labelled(run: FineTuning) -> Labelled:
-    """Read a run's documents."""
-    corpus = open_corpus(run.corpus, run.order)
+def load_labelled(run: FineTuning) -> dict[str, Labelled]:
+    """Read a run's documents, by head; a head is called after the first corpus that has its tags."""
+    heads: dict[str, Labelled] = {}
+    looked_at = {parse_spec(spec)[0]: spec for spec in run.validation}
+    for spec in run.corpus:
+        part = _read(run, spec, looked_at.get(parse_spec(spec)[0]))
+        shared = next((head for head in heads.values() if head.scheme == part.scheme), None)
+        if shared is None:
+            heads[_new_name(parse_spec(spec)[0], heads)] = part
+        else:
+            shared.training += part.training
+            shared.held_out += part.held_out
+    if not any(document.entities for part in heads.values() for document in part.training):
+        raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
+    return heads
+
+
+def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
+    corpus = open_corpus(spec, run.order)
     documents = labelled_documents(corpus, run.occurrences)
     scheme = scheme_for(corpus, documents)
     held_out: list[Document] = []
-    if run.validation is not None:
-        held_out = labelled_documents(open_corpus(run.validation, run.order), run.occurrences)
+    if validation is not None:
+        held_out = labelled_documents(open_corpus(validation, run.order), run.occurrences)
     elif run.held_out:
         documents, held_out = hold_out(documents, run.held_out)
     if run.documents is not None:
         if run.documents > len(documents):
-            raise SettingsError(f"documents: {run.corpus} has {len(documents)} to train on, not {run.documents}.")
+            raise SettingsError(f"documents: {spec} has {len(documents)} to train on, not {run.documents}.")
         documents = sorted(documents, key=_place)[: run.documents]
     if run.segment_boxes:
         documents, held_out = ([with_segment_boxes(d) for d in part] for part in (documents, held_out))
-    if not any(document.entities for document in documents):
-        raise SettingsError(f"{run.corpus}: no document has an entity to learn from.")
-    return Labelled(documents, held_out, scheme)
+    return Labelled(scheme, documents, held_out)
+
+
+def _new_name(kind: str, taken: dict[str, Labelled]) -> str:
+    return kind if kind not in taken else f"{kind}-{len(taken) + 1}"
 
 
 def labelled_documents(corpus: Corpus, occurrences: Literal["best", "all"] = "best") -> list[Document]:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from formnet.errors import SettingsError
 from formnet.reading_order import Order
 
+#: Corpora as kind:path@split; one alone may be written as it is.
+Corpora = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -90,9 +92,9 @@ class Run(Settings):
 class FineTuning(Run):
     """Learn to tag the entities of labelled documents."""
 
-    corpus: str
-    validation: str | None = None  # looked at while training
-    held_out: float = Field(0, ge=0, lt=1)  # or so much of the corpus, always the same documents for one share
+    corpus: Corpora = Field(min_length=1)  # of several, those with other tags have a head of their own
+    validation: Corpora = ()  # looked at while training, for the corpus of the same kind
+    held_out: float = Field(0, ge=0, lt=1)  # or so much of each corpus, always the same documents for one share
     documents: int | None = Field(None, ge=1)  # train on so many only, for a learning curve
     order: Order = "given"
     segment_boxes: bool = False  # give every word its entity's box: an easier task, not what OCR gives
