@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from transformers import PreTrainedConfig
 
+from formnet.compact import WEIGHTS, load_compact, save_compact
 from formnet.decoding import decode
 from formnet.document import Document, Entity
 from formnet.encoding import Encoder, buckets, collate, load_tokenizer
@@ -35,11 +36,16 @@ class Extractor:
         folder = Path(source)
         if not (folder / "config.json").is_file():
             raise SettingsError(f"{folder}: holds no config.json; name a folder that formnet train wrote.")
-        return cls(FormNetForTagging.from_pretrained(folder), load_tokenizer(folder), **options)
+        compact = (folder / WEIGHTS).is_file()
+        model = load_compact(folder) if compact else FormNetForTagging.from_pretrained(folder)
+        return cls(model, load_tokenizer(folder), **options)
 
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Write all that `from_pretrained` needs."""
-        self.model.save_pretrained(folder)
+    def save_pretrained(self, folder: str | Path, *, compact: bool = False) -> None:
+        """Write all that `from_pretrained` needs; compactly, weights take a quarter of the room."""
+        if compact:
+            save_compact(self.model, Path(folder))
+        else:
+            self.model.save_pretrained(folder)
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
 
     def extract(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:

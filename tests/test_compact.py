@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from formnet.compact import WEIGHTS, compress, prune_vocabulary, restore
+from formnet.document import Document
+from formnet.encoding import load_tokenizer
+from formnet.encoding.tokenizer import cut
+from formnet.extractor import Extractor, labels_of
+from formnet.labels import TagScheme
+from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.readers import read
+
+
+@pytest.fixture
+def tokenizer(data: Path) -> Tokenizer:
+    return load_tokenizer(data / "vocab" / "bert-base-uncased-vocab.txt")
+
+
+@pytest.fixture
+def documents(examples: Path) -> list[Document]:
+    return list(read(examples / "documents.jsonl"))
+
+
+@pytest.fixture
+def extractor(tokenizer: Tokenizer, documents: list[Document]) -> Extractor:
+    torch.manual_seed(0)
+    labels = labels_of({"": TagScheme.of(documents)})
+    config = FormNetConfig.of_size("tiny", vocab_size=tokenizer.get_vocab_size(), attention_backend="blocked", **labels)
+    return Extractor(FormNetForTagging(config).eval(), tokenizer)
+
+
+def test_eight_bits_are_near_enough() -> None:
+    torch.manual_seed(0)
+    weights = {"matrix": torch.randn(100, 64), "bias": torch.randn(100), "cube": torch.randn(8, 40, 20)}
+    weights["matrix"][3] = 0
+    small = compress(weights)
+    assert small["matrix"].dtype == torch.int8
+    assert sum(tensor.numel() * tensor.element_size() for tensor in small.values()) < 0.3 * 4 * (6400 + 100 + 6400)
+    again = restore(small)
+    assert again.keys() == weights.keys()
+    for name, tensor in weights.items():
+        assert (again[name] - tensor).abs().max() <= tensor.abs().max() / 127
+    assert (again["matrix"][3] == 0).all()
+
+
+def test_a_compact_model_loads_and_scores_alike(
+    extractor: Extractor, documents: list[Document], tmp_path: Path
+) -> None:
+    extractor.save_pretrained(tmp_path / "small", compact=True)
+    extractor.save_pretrained(tmp_path / "large")
+    small, large = tmp_path / "small" / WEIGHTS, tmp_path / "large" / "model.safetensors"
+    assert small.stat().st_size < 0.3 * large.stat().st_size
+    again = Extractor.from_pretrained(tmp_path / "small")
+    for one, other in zip(extractor.scores(documents), again.scores(documents), strict=True):
+        assert np.abs(one - other).max() < 0.05
+        assert np.abs(one).max() > 0.05
+
+
+def test_a_pruned_vocabulary_says_the_same_of_what_it_has_seen(
+    extractor: Extractor, documents: list[Document], tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    before = extractor.scores(documents)
+    seen = {int(i) for document in documents for i in cut(tokenizer, document.texts).ids}
+    pruned = prune_vocabulary(extractor.model, tokenizer, seen)
+    assert pruned.get_vocab_size() < 5000
+    assert extractor.model.formnet.pieces.num_embeddings == pruned.get_vocab_size()
+    smaller = Extractor(extractor.model, pruned)
+    for one, other in zip(before, smaller.scores(documents), strict=True):
+        assert np.allclose(one, other, atol=1e-5)
+    words = ["unforeseeable", "Qüx", "totals"]
+    assert "[UNK]" not in pruned.encode(words, is_pretokenized=True, add_special_tokens=False).tokens
+    smaller.save_pretrained(tmp_path, compact=True)
+    assert len(Extractor.from_pretrained(tmp_path).extract(documents)) == 2
