@@ -214,6 +214,13 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     told = json.loads(stdout("evaluate", str(tmp_path / "run"), corpus, "--order", "raster", "--json"))
     assert {"entities", "words", "calibration", "fields"} <= set(told["orders"]["raster"])
 
+    labelled = tmp_path / "labelled.jsonl"
+    assert "2 documents" in formnet("label", str(tmp_path / "run"), corpus, str(labelled))
+    sure = tmp_path / "sure.jsonl"
+    formnet("label", str(tmp_path / "run"), corpus, str(sure), "--min-score", "1", "--documents", "1")
+    assert [document.texts for document in read(labelled)] == [d.texts for d in read(examples / "documents.jsonl")]
+    assert [len(document.entities) for document in read(sure)] == [0]
+
     repeated = json.loads(stdout("experiment", str(config), "--test", corpus, "--seed", "0", "--seed", "1"))
     assert {"command", "commit", "config", "seeds", "f1", "per_type"} <= set(repeated)
     assert len(repeated["f1"]["per_seed"]) == 2

@@ -1,7 +1,8 @@
 """The object people hold: documents in, entities with probabilities out, in batches of like length."""
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,14 @@ class Extractor:
                     entities += decode(part[None] / self.temperature(name), [document], self.heads[name])[0]
             entities.sort(key=lambda entity: entity.words)
         return found
+
+    def label(self, documents: Iterable[Document], least: float = 0.0, chunk: int = 64) -> Iterator[Document]:
+        """Give documents with the entities found in them instead of any they had, a few at a time."""
+        waiting = iter(documents)
+        while some := list(islice(waiting, chunk)):
+            for document, entities in zip(some, self.extract(some), strict=True):
+                sure = tuple(entity for entity in entities if (entity.score or 0) >= least)
+                yield replace(document, entities=sure, links=())
 
     def by_head(self, scores: Scores) -> dict[str, Scores]:
         """Take scores [W, T] apart into each head's."""

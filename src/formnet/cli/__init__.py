@@ -19,6 +19,7 @@ for command in (
     train.train,
     train.pretrain,
     experiments.evaluate,
+    experiments.label,
     experiments.experiment,
     experiments.compare,
     experiments.ablate,

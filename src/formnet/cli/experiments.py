@@ -51,6 +51,29 @@ def evaluate(
     _give({"model": str(model), "corpus": corpus, "orders": results}, out, as_json, _table)
 
 
+def label(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that formnet train wrote.")],
+    corpus: CorpusSpec,
+    output: Annotated[Path, typer.Argument(help="A .jsonl or .jsonl.gz file to write.")],
+    least: Annotated[
+        float, typer.Option("--min-score", min=0, max=1, help="Leave out entities less likely than this.")
+    ] = 0.0,
+    most: Annotated[int | None, typer.Option("--documents", min=1, help="Label so many and stop.")] = None,
+) -> None:
+    """Write a corpus with what a model finds in it: for people to mend, or for another model to learn from."""
+    from itertools import islice
+
+    from formnet.corpora import open_corpus
+    from formnet.extractor import Extractor
+    from formnet.readers.jsonl import write
+
+    quiet()
+    extractor = Extractor.from_pretrained(model)
+    documents = islice(open_corpus(corpus), most)
+    count = write(extractor.label(documents, least), output)
+    typer.echo(f"{count} documents → {output}")
+
+
 def experiment(
     config: Config, test: Test, seed: Seeds = None, order: Orders = None, override: Overrides = None, out: Out = None
 ) -> None:
