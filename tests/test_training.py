@@ -145,6 +145,7 @@ def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) ->
     decayed = {id(p) for group in groups if group["weight_decay"] for p in group["params"]}
     assert id(layers[0].query.weight) in decayed
     assert id(layers[0].query.bias) not in decayed
+    assert id(layers[0].rich.sharpness) not in decayed
     quick = parameter_groups(model, settings.model_copy(update={"layout_learning_rate": 0.01}), 3, warm=True)
     fast = {id(p) for group in quick if group["lr"] == 0.01 for p in group["params"]}
     assert fast == {id(model.formnet.gate)} | {id(p) for layer in layers for p in layer.rich.parameters()}

@@ -25,7 +25,8 @@ def run_trial(run: FineTuning) -> Extractor:
     done = run.output / DONE
     if done.is_file():
         claim_folder(run, resume=True)
-        return Extractor.from_pretrained(run.output, batch_pieces=run.optimisation.batch_pieces)
+        options = {"batch_pieces": run.optimisation.batch_pieces, "bf16": run.optimisation.bf16}
+        return Extractor.from_pretrained(run.output, **options)
     extractor = finetune(run)
     done.write_text(json.dumps({"seed": run.seed}), encoding="utf-8")
     return extractor

@@ -5,6 +5,7 @@ B documents, P pieces, W words, d the width, T tags.
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import torch
@@ -24,8 +25,9 @@ from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.super_tokens import SuperTokens
 from formnet.modeling.tiles import fused
 
-#: The largest log-distance there is on a page of a thousand units; ideal distances start spread up to it.
-LONGEST_STEP = 7.0
+#: Log-distances on a page of a thousand units that heads start to look at: here, a word on, further along; then this
+#: line, the next lines, further down. What does not exist on a page would leave a head to the global token alone.
+ALONG, DOWN = (1.0, 3.5, 4.5, 5.5), (1.0, 3.5, 5.0)
 
 
 @dataclass
@@ -61,8 +63,9 @@ class FormNetPreTrainedModel(PreTrainedModel):
             init.normal_(module.row, std=spread)
             init.normal_(module.column, std=spread)
             # Orders start undecided; heads start looking at different distances.
-            ideal = torch.linspace(0, LONGEST_STEP, len(module.bias))
-            init.copy_(module.bias, torch.stack([0 * ideal, 0 * ideal, ideal, ideal.flip(0)], dim=1))
+            places = list(product(ALONG, DOWN))
+            ideal = torch.tensor([places[i % len(places)] for i in range(len(module.bias))])
+            init.copy_(module.bias, torch.cat([torch.zeros_like(ideal), ideal], dim=1))
             init.constant_(module.sharpness, self.config.initial_sharpness)
         elif isinstance(module, EtcLayer) and module.relative is not None:
             init.normal_(module.relative, std=spread)

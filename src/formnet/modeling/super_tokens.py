@@ -83,5 +83,9 @@ def gathered_messages(
 
 
 def steady(edge_features: Tensor) -> Tensor:
-    """Tame the aspect ratios, the last three features, which run over decades, by their logarithm."""
-    return torch.cat([edge_features[..., :-3], torch.log1p(edge_features[..., -3:])], dim=-1)
+    """Bring all features to a like scale: steps are hundredths of a page, and aspect ratios run over decades.
+
+    Steps, the first eight, keep their sign and take the logarithm of their size in thousandths of the page.
+    """
+    steps, ratios = edge_features[..., :-3], edge_features[..., -3:]
+    return torch.cat([torch.sign(steps) * torch.log1p(1000 * steps.abs()) / 3, torch.log1p(ratios)], dim=-1)

@@ -13,7 +13,9 @@ from formnet.training.settings import Optimisation
 _LAYOUT = re.compile(r"\.rich\.|\.gate$")
 #: Weights that a warm start does not bring: order and distance, super-tokens, heads.
 _NEW = re.compile(r"\.rich\.|super_tokens|\.gate$|^classifier|^transform|^norm|^decoder|\.relative$")
-_LAYER = re.compile(r"\.layers\.(\d+)\.")
+_LAYER = re.compile(r"^formnet\.layers\.(\d+)\.")
+#: Numbers by head, which stand in a table but are no matrix.
+_BY_HEAD = re.compile(r"\.rich\.(bias|sharpness)$")
 
 
 def parameter_groups(model: nn.Module, settings: Optimisation, layers: int, *, warm: bool) -> list[dict[str, Any]]:
@@ -25,7 +27,7 @@ def parameter_groups(model: nn.Module, settings: Optimisation, layers: int, *, w
     groups: dict[tuple[float, float], list[nn.Parameter]] = defaultdict(list)
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            decay = settings.weight_decay if parameter.dim() > 1 else 0.0
+            decay = settings.weight_decay if parameter.dim() > 1 and not _BY_HEAD.search(name) else 0.0
             groups[_rate(name, settings, layers, warm=warm), decay].append(parameter)
     return [
         {"params": parameters, "lr": rate, "weight_decay": decay}

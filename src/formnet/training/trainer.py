@@ -53,6 +53,7 @@ class FormNetTrainer(Trainer):
         assert isinstance(self.model, PreTrainedModel)
         metrics = {f"eval_{name}": value for name, value in self.look(self.model).items()}
         self.log(metrics)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
     def run(self, *, resume: bool) -> None:
