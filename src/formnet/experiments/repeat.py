@@ -18,11 +18,9 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
     def values(part: str, figure: str, order: Order = first) -> list[float]:
         return [one[order][part][figure] for one in scored]
 
-    exact = (
-        {}
-        if kind == "entities"
-        else {"exact_string": spread([one[first]["fields"]["exact_string"]["f1"] for one in scored])}
-    )
+    exact = {}
+    if kind == "fields":
+        exact = {"exact_string": spread([one[first][kind]["exact_string"]["f1"] for one in scored])}
     return {
         "test": test,
         "seeds": list(seeds),
@@ -37,11 +35,6 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
         "spans": spread(values("entities", "f1")),
         "by_order": {order: spread(values(kind, "f1", order)) for order in orders},
         "words_by_order": {order: spread(values("words", "f1", order)) for order in orders},
-        **(
-            {"exact_string": spread([one[first][kind]["exact_string"]["f1"] for one in scored])}
-            if kind == "fields"
-            else {}
-        ),
         **exact,
         "interval_per_seed": [one[first][kind]["interval"] for one in scored],
         "ece": spread([one[first]["calibration"]["ece"] for one in scored]),

@@ -23,7 +23,7 @@ BARELY = 0.05
 _FAMILY = {"bert": 0, "mpnet": 2}
 
 
-class Encoder(NamedTuple):
+class EncoderParts(NamedTuple):
     """An encoder's parts under our names."""
 
     pieces: Tensor  # [V, d]
@@ -76,7 +76,7 @@ def warm_start(model: FormNetModel, source: str | Path, cls_id: int = 101) -> No
             ours.rich.column.zero_()
 
 
-def _bert(model: Any, cls_id: int) -> Encoder:
+def _bert(model: Any, cls_id: int) -> EncoderParts:
     embeddings = model.embeddings
     kind = embeddings.token_type_embeddings.weight[0]  # every token is of the first segment
     layers = [
@@ -89,10 +89,10 @@ def _bert(model: Any, cls_id: int) -> Encoder:
         for layer in model.encoder.layer
     ]
     pieces = embeddings.word_embeddings.weight + kind
-    return Encoder(pieces, embeddings.position_embeddings.weight, embeddings.LayerNorm, cls_id, layers)
+    return EncoderParts(pieces, embeddings.position_embeddings.weight, embeddings.LayerNorm, cls_id, layers)
 
 
-def _mpnet(model: Any) -> Encoder:
+def _mpnet(model: Any) -> EncoderParts:
     embeddings = model.embeddings
     layers = [
         {
@@ -105,7 +105,7 @@ def _mpnet(model: Any) -> Encoder:
     ]
     positions = embeddings.position_embeddings.weight[_FAMILY["mpnet"] :]
     pieces = embeddings.word_embeddings.weight
-    return Encoder(pieces, positions, embeddings.LayerNorm, model.config.bos_token_id, layers)
+    return EncoderParts(pieces, positions, embeddings.LayerNorm, model.config.bos_token_id, layers)
 
 
 def _outputs(projection: nn.Module, norm: nn.Module, layer: Any) -> dict[str, nn.Module]:
