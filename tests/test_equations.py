@@ -116,15 +116,17 @@ def test_rich_attention(backend: str) -> None:
 def test_the_global_token_is_one_more_key_and_sees_all() -> None:
     query, key, value, places, affine = inputs()
     global_key, global_value, global_query = (torch.randn(B, H, D, requires_grad=True) for _ in range(3))
+    bias = torch.randn(H, requires_grad=True)
     valid = torch.ones(B, N, dtype=torch.bool)
     terms = affine(query, key)
     local = dense_attention(query, key, value, terms, None, N, valid, places)
-    ours = with_global(*local, query, global_key, global_value)
+    ours = with_global(*local, query, global_key, global_value, bias)
     scores = torch.einsum("bihd,bjhd->bhij", query, key) + rich_scores(terms, places)
-    scores = torch.cat([scores, torch.einsum("bihd,bhd->bhi", query, global_key)[..., None]], dim=-1)
+    to_global = torch.einsum("bihd,bhd->bhi", query, global_key) + bias[:, None]
+    scores = torch.cat([scores, to_global[..., None]], dim=-1)
     values = torch.cat([value, global_value[:, None]], dim=1)
     theirs = torch.einsum("bhij,bjhd->bihd", scores.softmax(-1), values)
-    leaves = [query, key, value, global_key, global_value, *affine.parameters()]
+    leaves = [query, key, value, global_key, global_value, bias, *affine.parameters()]
     same_with_gradients(ours, theirs, leaves)
     keys = torch.cat([global_key[:, None], key], dim=1)
     values = torch.cat([global_value[:, None], value], dim=1)

@@ -187,17 +187,14 @@ def test_compiled_and_exported(encoder: Encoder) -> None:
     assert torch.allclose(compiled(**inputs).logits, expected, atol=1e-5)
 
 
+#: An encoder to start from.
+ENCODER = {"vocab_size": len(WORDS), "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64}
+
+
 @pytest.mark.parametrize("rich", [True, False])
 def test_a_warm_start_begins_as_the_encoder(tmp_path: Path, rich: bool) -> None:
     torch.manual_seed(0)
-    shape = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=32,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=40,
-    )
+    shape = BertConfig(**ENCODER, num_hidden_layers=3, max_position_embeddings=40)
     bert = BertModel(shape, add_pooling_layer=False).eval()
     bert.save_pretrained(tmp_path)
     config = warm_config(tmp_path, initial_sharpness=0.0, rich_attention=rich, attention_backend="blocked")
@@ -233,14 +230,7 @@ def test_a_warm_start_begins_as_the_encoder(tmp_path: Path, rich: bool) -> None:
 
 def test_a_warm_start_from_mpnet_leaves_only_its_relative_bias_behind(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    shape = MPNetConfig(
-        vocab_size=len(WORDS),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=42,
-    )
+    shape = MPNetConfig(**ENCODER, num_hidden_layers=2, max_position_embeddings=42)
     mpnet = MPNetModel(shape, add_pooling_layer=False).eval()
     mpnet.encoder.relative_attention_bias.weight.data.zero_()
     mpnet.save_pretrained(tmp_path)

@@ -1,6 +1,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -124,17 +125,27 @@ def test_every_shipped_configuration_is_valid() -> None:
 def test_a_missing_start_is_explained(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"config\.json"):
         load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+    (tmp_path / "config.json").write_text("{")
+    for bad in (Start(checkpoint=tmp_path), Start(encoder=str(tmp_path))):
+        with pytest.raises(SettingsError, match="cannot begin from"):
+            load_start(bad, FormNetForTagging)
+
+
+def test_an_unknown_size_is_explained(vocabulary: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no size 'giant'; known are a1"):
+        load_start(Start(size="giant", tokenizer=str(vocabulary)), FormNetForTagging)
 
 
 # Which weights learn how fast
 
 
 def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) -> None:
-    model, _ = load_start(
+    model = load_start(
         Start(size="tiny", tokenizer=str(vocabulary), changes={"num_hidden_layers": 3}), FormNetForTagging
-    )
+    ).model
+    new = {n for n, _ in model.named_parameters() if re.search(r"classifier|\.rich\.|gate|super_tokens", n)}
     settings = Optimisation(learning_rate=1e-4, new_learning_rate=1e-3, layer_decay=0.5)
-    groups = parameter_groups(model, settings, 3, warm=True)
+    groups = parameter_groups(model, settings, 3, new)
     held = [id(p) for group in groups for p in group["params"]]
     assert sorted(held) == sorted(id(p) for p in model.parameters())
     rate = {id(p): group["lr"] for group in groups for p in group["params"]}
@@ -146,10 +157,11 @@ def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) ->
     assert id(layers[0].query.weight) in decayed
     assert id(layers[0].query.bias) not in decayed
     assert id(layers[0].rich.sharpness) not in decayed
-    quick = parameter_groups(model, settings.model_copy(update={"layout_learning_rate": 0.01}), 3, warm=True)
+    quick = parameter_groups(model, settings.model_copy(update={"layout_learning_rate": 0.01}), 3, new)
     fast = {id(p) for group in quick if group["lr"] == 0.01 for p in group["params"]}
-    assert fast == {id(model.formnet.gate)} | {id(p) for layer in layers for p in layer.rich.parameters()}
-    cold = parameter_groups(model, settings, 3, warm=False)
+    placed = [p for layer in layers for p in (*layer.rich.parameters(), layer.to_global)]
+    assert fast == {id(model.formnet.gate), *map(id, placed)}
+    cold = parameter_groups(model, settings, 3, ())
     assert max(group["lr"] for group in cold) == 1e-4
 
 
@@ -485,7 +497,9 @@ def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vo
     looks = [entry["eval_loss"] for entry in history if "eval_loss" in entry]
     assert looks[-1] < looks[0]
     tuned = settings_for(vocabulary, tmp_path / "tuned", start={"checkpoint": run.output}, epochs=1)
-    model, _ = load_start(tuned.start, FormNetForTagging, id2label={0: "O"}, label2id={"O": 0})
+    begun = load_start(tuned.start, FormNetForTagging, id2label={0: "O"}, label2id={"O": 0})
+    model = begun.model
+    assert begun.new == {"classifier.weight", "classifier.bias"}  # all else was pre-trained
     before = FormNetForMaskedLM.from_pretrained(run.output)
     assert torch.equal(model.formnet.pieces.weight, before.formnet.pieces.weight)
     assert torch.equal(model.formnet.layers[1].expand.weight, before.formnet.layers[1].expand.weight)

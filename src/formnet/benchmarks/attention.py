@@ -43,6 +43,7 @@ def measure(tokens: int, dtype: str, repeats: int, backend: str) -> dict[str, An
     affine = RichAffine(HEADS, HEAD_SIZE)
     for parameter in affine.parameters():
         torch.nn.init.uniform_(parameter, -0.3, 0.3)
+    to_global = torch.zeros(HEADS, requires_grad=True)
 
     merge = fused(with_global) if backend == "compiled" else with_global
     look = fused(global_attention) if backend == "compiled" else global_attention
@@ -51,7 +52,7 @@ def measure(tokens: int, dtype: str, repeats: int, backend: str) -> dict[str, An
         scaled = query * HEAD_SIZE**-0.5
         terms = affine(query[:, 1:], key[:, 1:])
         local = local_attention(scaled[:, 1:], key[:, 1:], value[:, 1:], terms, None, band, valid, places, backend)
-        rows = merge(*local, scaled[:, 1:], key[:, 0], value[:, 0])
+        rows = merge(*local, scaled[:, 1:], key[:, 0], value[:, 0], to_global)
         return torch.cat([look(scaled[:, 0], key, value, valid)[:, None], rows], dim=1)
 
     blocks = _bare_blocks(band, query, key, value)

@@ -38,5 +38,4 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
         **exact,
         "interval_per_seed": [one[first][kind]["interval"] for one in scored],
         "ece": spread([one[first]["calibration"]["ece"] for one in scored]),
-        "choices": "made on a held-out part of training; the test split was scored for this configuration only",
     }

@@ -38,6 +38,8 @@ class EtcLayer(GradientCheckpointingLayer):
         self.heads, self.backend = heads, config.attention_backend
         self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
         self.rich = RichAffine(heads, width // heads) if config.rich_attention else None
+        # The global token has no place to be right or wrong about; this is what a head adds to its score instead.
+        self.to_global = nn.Parameter(torch.empty(heads)) if config.rich_attention else None
         self.relative = None
         if not config.rich_attention:
             positions = 2 * config.max_relative_position + 1
@@ -72,6 +74,6 @@ class EtcLayer(GradientCheckpointingLayer):
         local = local_attention(query[:, 1:], key[:, 1:], value[:, 1:], terms, relative, *layout, backend)
         merge = fused(with_global) if backend == "compiled" else with_global
         look = fused(global_attention) if backend == "compiled" else global_attention
-        tokens = merge(*local, query[:, 1:], key[:, 0], value[:, 0])
+        tokens = merge(*local, query[:, 1:], key[:, 0], value[:, 0], self.to_global)
         first = look(query[:, 0], key, value, layout.valid)
         return torch.cat([first[:, None], tokens], dim=1).flatten(2)

@@ -84,11 +84,18 @@ def dense_attention(
 
 
 def with_global(
-    values: Tensor, log_normaliser: Tensor, query: Tensor, global_key: Tensor, global_value: Tensor
+    values: Tensor,
+    log_normaliser: Tensor,
+    query: Tensor,
+    global_key: Tensor,
+    global_value: Tensor,
+    bias: Tensor | None = None,
 ) -> Tensor:
-    """Let every token see the global one too, under the same softmax: [B, N, H, D]."""
+    """Let every token see the global one too, under the same softmax: [B, N, H, D]; `bias` [H] adds to its score."""
     dtype = log_normaliser.dtype
     score = (query.to(dtype) * global_key[:, None].to(dtype)).sum(-1)
+    if bias is not None:
+        score = score + bias.to(dtype)
     share = torch.sigmoid(score - log_normaliser)[..., None]
     return (values + share * (global_value[:, None].to(dtype) - values)).to(values.dtype)
 

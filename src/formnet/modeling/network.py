@@ -28,6 +28,8 @@ from formnet.modeling.tiles import fused
 #: Log-distances on a page of a thousand units that heads start to look at: here, a word on, further along; then this
 #: line, the next lines, further down. What does not exist on a page would leave a head to the global token alone.
 ALONG, DOWN = (1.0, 3.5, 4.5, 5.5), (1.0, 3.5, 5.0)
+#: How far, squared and over both axes, a pair of a page typically is from those: the global token is charged as much.
+MIDDLING = 6.0
 
 
 @dataclass
@@ -67,8 +69,16 @@ class FormNetPreTrainedModel(PreTrainedModel):
             ideal = torch.tensor([places[i % len(places)] for i in range(len(module.bias))])
             init.copy_(module.bias, torch.cat([torch.zeros_like(ideal), ideal], dim=1))
             init.constant_(module.sharpness, self.config.initial_sharpness)
-        elif isinstance(module, EtcLayer) and module.relative is not None:
-            init.normal_(module.relative, std=spread)
+        elif isinstance(module, SuperTokens):
+            # A super-token starts as its word, to which neighbours add.
+            width = module.node.out_features
+            init.normal_(module.node.weight, std=spread)
+            init.copy_(module.node.weight[:, :width], torch.eye(width))
+        elif isinstance(module, EtcLayer):
+            if module.relative is not None:
+                init.normal_(module.relative, std=spread)
+            if module.to_global is not None:
+                init.constant_(module.to_global, -MIDDLING * self.config.initial_sharpness**2 / 2)
         elif isinstance(module, FormNetModel):
             init.normal_(module.global_token, std=spread)
             if module.gate is not None:
@@ -169,7 +179,11 @@ def mean_of_pieces(pieces: Tensor, piece_word: Tensor, words: int) -> Tensor:
 
 def mean_loss(logits: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
     """Give the cross-entropy over labels, as a share of `count` where a batch is only a part of a larger one."""
-    total = F.cross_entropy(logits.float(), labels, reduction="sum")
+    return over_labels(F.cross_entropy(logits.float(), labels, reduction="sum"), labels, count)
+
+
+def over_labels(total: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
+    """Divide by `count`, or by how many labels there are."""
     return total / ((labels >= 0).sum().clamp(min=1) if count is None else count)
 
 
@@ -226,8 +240,7 @@ class FormNetForTagging(FormNetPreTrainedModel):
         losses = F.cross_entropy(logits.flatten(0, 1).float(), asked.flatten(), reduction="none").view_as(asked)
         there = (piece_word >= 0).to(losses.dtype)
         pieces = torch.zeros_like(labels, dtype=losses.dtype).scatter_add(1, word, there)  # [B, W]
-        total = (losses / pieces.gather(1, word).clamp(min=1)).sum()
-        return total / ((labels >= 0).sum().clamp(min=1) if count is None else count)
+        return over_labels((losses / pieces.gather(1, word).clamp(min=1)).sum(), labels, count)
 
 
 class FormNetForMaskedLM(FormNetPreTrainedModel):

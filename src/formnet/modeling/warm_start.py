@@ -58,8 +58,11 @@ def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
 
 
 @torch.no_grad()
-def warm_start(model: FormNetModel, source: str | Path, cls_id: int = 101) -> None:
-    """Copy an encoder's weights into a model made with `warm_config`; fewer layers take the encoder's first."""
+def warm_start(model: FormNetModel, source: str | Path, cls_id: int = 101) -> set[str]:
+    """Copy an encoder's weights into a model made with `warm_config`; fewer layers take the encoder's first.
+
+    Gives the names of the weights copied.
+    """
     loaded: Any = AutoModel.from_pretrained(source, add_pooling_layer=False)
     encoder = _bert(loaded, cls_id) if loaded.config.model_type == "bert" else _mpnet(loaded)
     model.pieces.weight.copy_(encoder.pieces)
@@ -67,13 +70,16 @@ def warm_start(model: FormNetModel, source: str | Path, cls_id: int = 101) -> No
     if model.positions is not None:
         model.positions.weight.copy_(encoder.positions)
     _copy(model.norm, encoder.norm)
-    for ours, theirs in zip(model.layers, encoder.layers, strict=False):
+    brought = {"pieces.weight", "global_token", "positions.weight", "norm.weight", "norm.bias"}
+    for number, (ours, theirs) in enumerate(zip(model.layers, encoder.layers, strict=False)):
         assert isinstance(ours, nn.Module)
         for name, part in theirs.items():
             _copy(ours.get_submodule(name), part)
+            brought |= {f"layers.{number}.{name}.{weight}" for weight, _ in part.named_parameters()}
         if isinstance(ours.rich, RichAffine):  # undecided, whatever the encoder's queries and keys are
             ours.rich.row.zero_()
             ours.rich.column.zero_()
+    return brought
 
 
 def _bert(model: Any, cls_id: int) -> EncoderParts:

@@ -1,7 +1,6 @@
 """Fine-tuning: tags for the words of labelled documents (Section 4.2 of the paper)."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from formnet.training.folder import claim_folder
 from formnet.training.labelled import load_labelled
 from formnet.training.settings import FineTuning
 from formnet.training.start import load_start
-from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads
+from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
 
 #: How the run did on what was held out, at its end.
 HELD_OUT = "held_out.json"
@@ -33,11 +32,12 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     parts = load_labelled(run)
     set_seed(run.seed)
     labels = labels_of({name: part.scheme for name, part in parts.items()})
-    model, tokenizer = load_start(run.start, FormNetForTagging, **labels)
+    begun = load_start(run.start, FormNetForTagging, **labels)
+    model, tokenizer = begun.model, begun.tokenizer
     encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
     extractor = Extractor(model, tokenizer, batch_pieces=run.optimisation.batch_pieces, bf16=run.optimisation.bf16)
     documents = Documents([part.training for part in parts.values()], encoders, run.augmentation, run.seed)
-    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    rank, world = this_process()
     lengths = [len(document) for document in documents.encoded]
     plan = Plan(lengths, run.optimisation, run.epochs, run.seed, rank, world)
     steps = -(-len(plan) // run.optimisation.accumulate)
@@ -47,7 +47,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,
-        model,
+        begun,
         batches_of(documents, batch_sampler=plan, collate_fn=together),
         _look(extractor, held_out) if any(held_out) else None,
         num_train_epochs=1,  # the plan holds all of them

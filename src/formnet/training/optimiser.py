@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 from torch import nn
@@ -10,35 +11,35 @@ from formnet.training.settings import Optimisation
 
 #: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
 #: is one, not that of a matrix's entries: at a matrix's learning rate they would never get anywhere.
-_LAYOUT = re.compile(r"\.rich\.|\.gate$")
-#: Weights that a warm start does not bring: order and distance, super-tokens, heads.
-_NEW = re.compile(r"\.rich\.|super_tokens|\.gate$|^classifier|^transform|^norm|^decoder|\.relative$")
+_LAYOUT = re.compile(r"\.rich\.|\.to_global$|\.gate$")
 _LAYER = re.compile(r"^formnet\.layers\.(\d+)\.")
 #: Numbers by head, which stand in a table but are no matrix.
 _BY_HEAD = re.compile(r"\.rich\.(bias|sharpness)$")
 
 
-def parameter_groups(model: nn.Module, settings: Optimisation, layers: int, *, warm: bool) -> list[dict[str, Any]]:
+def parameter_groups(
+    model: nn.Module, settings: Optimisation, layers: int, new: Collection[str]
+) -> list[dict[str, Any]]:
     """Group weights by learning rate and decay: AdamW's argument.
 
-    Biases, norms and single numbers do not decay. New weights learn at their own rate after a warm start; what the
-    encoder brought learns the slower the further it is from the top, if asked.
+    Biases, norms and single numbers do not decay. Weights named in `new` learn at their own rate; what the start
+    brought learns the slower the further it is from the top, if asked.
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = defaultdict(list)
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             decay = settings.weight_decay if parameter.dim() > 1 and not _BY_HEAD.search(name) else 0.0
-            groups[_rate(name, settings, layers, warm=warm), decay].append(parameter)
+            groups[_rate(name, settings, layers, new), decay].append(parameter)
     return [
         {"params": parameters, "lr": rate, "weight_decay": decay}
         for (rate, decay), parameters in sorted(groups.items(), key=lambda item: item[0])
     ]
 
 
-def _rate(name: str, settings: Optimisation, layers: int, *, warm: bool) -> float:
+def _rate(name: str, settings: Optimisation, layers: int, new: Collection[str]) -> float:
     if settings.layout_learning_rate is not None and _LAYOUT.search(name):
         return settings.layout_learning_rate
-    if warm and settings.new_learning_rate is not None and _NEW.search(name):
+    if settings.new_learning_rate is not None and name in new:
         return settings.new_learning_rate
     if not name.startswith("formnet."):
         return settings.learning_rate

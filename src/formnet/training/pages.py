@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.utils.data import IterableDataset
 
 from formnet.document import Document
@@ -15,9 +14,8 @@ from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
 from formnet.encoding.tokenizer import cut
 from formnet.readers import read
+from formnet.training.batching import TensorBatch
 from formnet.training.masking import Masker
-
-TensorBatch = dict[str, Tensor]
 
 
 class PageStream(IterableDataset[TensorBatch]):

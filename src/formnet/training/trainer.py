@@ -1,5 +1,6 @@
 """transformers' Trainer with our batches, our groups of weights and our look at what was held out."""
 
+import os
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -13,6 +14,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from formnet.training.optimiser import parameter_groups
 from formnet.training.progress import Progress
 from formnet.training.settings import Run
+from formnet.training.start import Begun
 
 Look = Callable[[PreTrainedModel], dict[str, float]]
 
@@ -20,12 +22,10 @@ Look = Callable[[PreTrainedModel], dict[str, float]]
 class FormNetTrainer(Trainer):
     """Trains on batches as they come; every so often `look` says how well it goes."""
 
-    def __init__(
-        self, run: Run, model: PreTrainedModel, batches: "DataLoader[Any]", look: Look | None, **arguments: Any
-    ):
+    def __init__(self, run: Run, begun: Begun[Any], batches: "DataLoader[Any]", look: Look | None, **arguments: Any):
         # There is nothing to evaluate on but what `look` has, which Trainer need not know.
-        super().__init__(model, _arguments(run, look is not None, **arguments), eval_dataset={})
-        self.run_settings, self.batches, self.look = run, batches, look
+        super().__init__(begun.model, _arguments(run, look is not None, **arguments), eval_dataset={})
+        self.run_settings, self.batches, self.look, self.new = run, batches, look, begun.new
         self.remove_callback(ProgressCallback)
         self.remove_callback(PrinterCallback)
         self.add_callback(Progress())
@@ -39,9 +39,8 @@ class FormNetTrainer(Trainer):
         """Make AdamW over groups of weights."""
         if self.optimizer is None:
             settings, network = self.run_settings.optimisation, model
-            warm = self.run_settings.start.size is None
             assert isinstance(self.model, PreTrainedModel)
-            groups = parameter_groups(network or self.model, settings, self.model.config.num_hidden_layers, warm=warm)
+            groups = parameter_groups(network or self.model, settings, self.model.config.num_hidden_layers, self.new)
             self.optimizer = torch.optim.AdamW(
                 groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True
             )
@@ -107,6 +106,11 @@ def batches_of(dataset: Any, **arguments: Any) -> "DataLoader[Any]":
     """Read batches in this process; a second reader would take a core from the network."""
     # Reading has a generator of its own: the one that dropout uses must stand where the last checkpoint left it.
     return DataLoader(dataset, num_workers=0, generator=torch.Generator(), **arguments)
+
+
+def this_process() -> tuple[int, int]:
+    """Tell which process of how many this is, as torchrun says."""
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def limit_threads(threads: int | None) -> None:
