@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,11 +174,16 @@ def test_reliability_is_exact_on_known_bins() -> None:
 
 def test_the_temperature_that_spoilt_scores_is_found() -> None:
     generator = np.random.default_rng(0)
-    scores = generator.normal(0, 2, (20_000, 5))
-    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    tags = np.array([generator.choice(5, p=row) for row in probabilities])
-    assert np.isclose(fit_temperature([scores * 3], [tags]), 3, rtol=0.05)
-    assert fit_temperature([scores[:0]], [tags[:0]]) == 1.0
+    count, scheme = 4000, TagScheme(("a",))
+    build = DocumentBuilder("one")
+    build.add_page(["w"] * count, [[0, i, 10, i + 1] for i in range(count)], 10, count)
+    scores = np.full((count, len(scheme)), -np.inf)  # only O and S: every word stands for itself
+    scores[:, 0], scores[:, 4] = 0.0, generator.normal(0, 2, count)
+    there = generator.random(count) < 1 / (1 + np.exp(-scores[:, 4]))
+    bare = build.done()
+    document = replace(bare, entities=tuple(bare.entity("a", [int(i)]) for i in np.flatnonzero(there)))
+    assert np.isclose(fit_temperature([scores * 3], [document], scheme), 3, rtol=0.15)
+    assert fit_temperature([scores], [bare], scheme) == 1.0
 
 
 def test_the_share_that_passes_keeps_the_precision() -> None:

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from formnet.decoding import decode
+from formnet.document import Document
+from formnet.evaluation.entities import gold_spans, spans_of
+from formnet.labels import TagScheme
+
 BINS = 10
 
 
@@ -48,19 +53,25 @@ def reliability(probabilities: Sequence[float], right: Sequence[bool]) -> Reliab
     return Reliability(confidence, accuracy, count)
 
 
-def fit_temperature(scores: Sequence[NDArray[np.floating]], tags: Sequence[NDArray[np.integer]]) -> float:
-    """Find what to divide scores [W, T] by so that the right tags are likeliest; to be fitted on held-out documents."""
-    logits, right = np.concatenate(list(scores)).astype(np.float64), np.concatenate(list(tags))
-    if not len(right):
-        return 1.0
+def fit_temperature(scores: Sequence[NDArray[np.floating]], documents: Sequence[Document], scheme: TagScheme) -> float:
+    """Find what to divide scores [W, T] by so that entities' probabilities are likeliest to be of what is right.
+
+    To be fitted on held-out documents. The best path does not change with it, and so neither do the entities found.
+    """
+    gold = [set(gold_spans(document, scheme)) for document in documents]
 
     def loss(log_temperature: float) -> float:
-        scaled = logits / np.exp(log_temperature)
-        top = scaled.max(axis=1)
-        log_total = np.log(np.exp(scaled - top[:, None]).sum(axis=1)) + top
-        return float((log_total - scaled[np.arange(len(right)), right]).mean())
+        total = 0.0
+        for raw, document, true in zip(scores, documents, gold, strict=True):
+            found = decode(raw[None] / np.exp(log_temperature), [document], scheme)[0]
+            right = np.array([span in true for span in spans_of(found)], np.bool_)
+            sure = np.clip([entity.score or 0.0 for entity in found], 1e-6, 1 - 1e-6)
+            total -= float(np.log(np.where(right, sure, 1 - sure)).sum())
+        return total
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-1.5, 2.5), method="bounded").x))
+    if not any(gold):
+        return 1.0
+    return float(np.exp(minimize_scalar(loss, bounds=(-1.5, 2.5), method="bounded", options={"xatol": 0.01}).x))
 
 
 def passing_share(

@@ -40,10 +40,10 @@ class Judgement(NamedTuple):
     scheme: TagScheme
 
 
-def judge(extractor: Extractor, documents: Sequence[Document]) -> Judgement:
-    """Extract and set beside the labels, by the head that knows them."""
-    labels = {entity.label for document in documents for entity in document.entities}
-    head = extractor.head_for(labels)
+def judge(extractor: Extractor, documents: Sequence[Document], head: str | None = None) -> Judgement:
+    """Extract and set beside the labels, by the head named or else by the one that knows the labels."""
+    if head is None:
+        head = extractor.head_for({entity.label for document in documents for entity in document.entities})
     scheme = extractor.heads[head]
     found = extractor.extract(documents, head)
     judged = [

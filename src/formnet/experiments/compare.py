@@ -39,6 +39,7 @@ def compare(config: Path, variants: Mapping[str, Sequence[str]], seeds: Sequence
                 "variant": name,
                 "overrides": list(overrides),
                 "f1": spread([float(np.mean([h["entities"]["f1"] for h in r["heads"].values()])) for r in reports]),
+                "temperatures": [report["temperatures"] for report in reports],
                 "parameters": reports[0]["parameters"],
             }
         )

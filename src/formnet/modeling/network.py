@@ -21,6 +21,7 @@ from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
 from formnet.modeling.etc_layer import EtcLayer, Layout
 from formnet.modeling.local_attention import choose_backend
+from formnet.modeling.path_loss import path_loss
 from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.super_tokens import SuperTokens
 from formnet.modeling.tiles import fused
@@ -217,6 +218,8 @@ class FormNetForTagging(FormNetPreTrainedModel):
         if self.config.loss_on_all_pieces:
             loss = self.loss_of_pieces(states, inputs["piece_word"], labels, head, num_items_in_batch)
             return FormNetScores(loss, logits)
+        if self.config.loss_on_paths:
+            return FormNetScores(self.loss_of_paths(logits, labels, head, num_items_in_batch), logits)
         asked, answers = self.within_head(labels, logits, head)
         return FormNetScores(mean_loss(answers.flatten(0, 1), asked.flatten(), num_items_in_batch), logits)
 
@@ -229,6 +232,15 @@ class FormNetForTagging(FormNetPreTrainedModel):
         first = (torch.cumsum(sizes, 0) - sizes)[head][:, None]
         other = of_head[None, None, :] != head[:, None, None]
         return torch.where(labels >= 0, labels + first, labels), logits.masked_fill(other, -math.inf)
+
+    def loss_of_paths(self, logits: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None) -> Tensor:
+        """Ask each document for its whole path of tags, by the head that it is labelled for."""
+        sizes = list((self.config.heads or {"": logits.shape[-1]}).values())
+        total = logits.new_zeros(())
+        for number, part in enumerate(logits.split(sizes, dim=-1)):
+            own = slice(None) if head is None or len(sizes) == 1 else head == number
+            total = total + path_loss(part[own], labels[own]).sum()
+        return over_labels(total, labels, count)
 
     def loss_of_pieces(
         self, states: Tensor, piece_word: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None

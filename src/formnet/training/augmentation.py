@@ -39,6 +39,9 @@ def _worsen(page: Page, settings: Augmentation, generator: np.random.Generator) 
     if settings.jitter:
         height = (corners[:, 1, 1] - corners[:, 0, 1])[:, None, None]
         corners = corners + generator.normal(0, settings.jitter, (len(corners), 1, 2)) * height
+    if len(corners):  # the page grows with its words: none is pressed to its edge
+        corners = corners - np.minimum(corners.min(axis=(0, 1)), 0)
+        size = np.maximum(size, corners.max(axis=(0, 1)))
     least = 1e-3 * size  # a box keeps some area inside the page
     low = np.clip(corners[:, 0], 0, size - least)
     boxes = np.concatenate([low, np.clip(corners[:, 1], low + least, size)], axis=1)
@@ -48,7 +51,7 @@ def _worsen(page: Page, settings: Augmentation, generator: np.random.Generator) 
         texts = tuple(
             _misread(text, generator) if bad else text for text, bad in zip(texts, misread.tolist(), strict=True)
         )
-    return replace(page, texts=texts, boxes=boxes)
+    return replace(page, texts=texts, boxes=boxes, width=float(size[0]), height=float(size[1]))
 
 
 def _misread(text: str, generator: np.random.Generator) -> str:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -43,8 +42,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     steps = -(-len(plan) // run.optimisation.accumulate)
     together = partial(put_together, padding_id=encoders[0].padding_id)
     held_out = [part.held_out for part in parts.values()]
-    claim_folder(run, resume=resume)
-    tokenizer.save(str(run.output / "tokenizer.json"))
+    if rank == 0:
+        claim_folder(run, resume=resume)
+        tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,
         begun,
@@ -55,18 +55,28 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         logging_steps=max(1, round(steps / run.epochs)),
     )
     trainer.run(resume=resume)
-    if any(held_out) and rank == 0:
+    if rank == 0 and run.temperatures:
+        model.config.temperatures = list(run.temperatures)
+        extractor.save_pretrained(run.output)
+    if rank == 0 and any(held_out):
         calibrate(extractor, held_out)
         extractor.save_pretrained(run.output)
-        figures = {name: report(*judge(extractor, part.held_out)) for name, part in parts.items() if part.held_out}
-        summary = {"heads": figures, "parameters": model.num_parameters()}
+        figures = {
+            head: report(*judge(extractor, part, head)) for head, part in zip(extractor.heads, held_out, strict=True)
+        }
+        summary = {
+            "heads": figures,
+            "temperatures": model.config.temperatures,
+            "parameters": model.num_parameters(),
+        }
         (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     return extractor
 
 
 def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:
     def look(_: torch.nn.Module) -> dict[str, float]:
-        judged = [one for part in held_out if part for one in judge(extractor, part).documents]
+        parts = zip(extractor.heads, held_out, strict=True)
+        judged = [one for head, part in parts if part for one in judge(extractor, part, head).documents]
         score = sum_counts(one.counts for one in judged).micro.score
         return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
@@ -75,10 +85,7 @@ def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:
 
 def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> None:
     """Fit each head's temperature on its held-out documents."""
-    temperatures = []
-    for (name, scheme), documents in zip(extractor.heads.items(), held_out, strict=True):
-        known = {*scheme.entity_types}
-        tagged = [replace(d, entities=tuple(e for e in d.entities if e.label in known)) for d in documents]
-        scores = [extractor.by_head(scores)[name] for scores in extractor.scores(documents)]
-        temperatures.append(fit_temperature(scores, [scheme.document_tags(d) for d in tagged]) if documents else 1.0)
-    extractor.model.config.temperatures = temperatures
+    extractor.model.config.temperatures = [
+        fit_temperature([extractor.by_head(scores)[head] for scores in extractor.scores(documents)], documents, scheme)
+        for (head, scheme), documents in zip(extractor.heads.items(), held_out, strict=True)
+    ]

@@ -43,9 +43,10 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> None:
         rank=rank,
         world=world,
     )
-    claim_folder(run, resume=resume)
+    if rank == 0:
+        claim_folder(run, resume=resume)
+        tokenizer.save(str(run.output / "tokenizer.json"))
     stream.passed = steps_done(run.output) * run.optimisation.accumulate
-    tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,
         begun,

@@ -102,6 +102,7 @@ class FineTuning(Run):
     epochs: int = Field(20, ge=1)
     look_every: int = Field(1, ge=1)  # epochs between looks at the held-out part
     augmentation: Augmentation = Augmentation()
+    temperatures: tuple[float, ...] = ()  # of each head, from a run that held documents out, where this one does not
 
 
 class PreTraining(Run):
