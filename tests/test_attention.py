@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from formnet.modeling import tiles
+from formnet.modeling.attention_inputs import Tokens, make_layout
 from formnet.modeling.band import make_band
 from formnet.modeling.local_attention import Local, choose_backend, local_attention
 from formnet.modeling.rich_attention import RichAffine
@@ -27,10 +28,10 @@ def attend(
     backend: str, data: tuple[list[Tensor], Tensor, Tensor, RichAffine], radius: int, rich: bool = True
 ) -> Local:
     (query, key, value), places, valid, affine = data
-    band = make_band(valid, places if rich else None, radius)
+    layout = make_layout(valid, places, radius, backend, rich=rich)
     terms = affine(query, key) if rich else None
     relative = None if rich else torch.linspace(-1, 1, 2 * 8 * 25).view(2, 8, 25)
-    return local_attention(query, key, value, terms, relative, band, valid, places, backend)
+    return local_attention(Tokens(query, key, value, terms, relative), layout, backend)
 
 
 SHAPES = [
@@ -47,7 +48,7 @@ SHAPES = [
 
 @pytest.mark.parametrize(("batch", "length", "radius"), SHAPES)
 @pytest.mark.parametrize("rich", [True, False])
-@pytest.mark.parametrize("backend", ["blocked", "flex"])
+@pytest.mark.parametrize("backend", ["blocked", "flex", "gathered"])
 def test_every_backend_is_the_dense_one(batch: int, length: int, radius: int, rich: bool, backend: str) -> None:
     if backend == "flex" and length > 200:
         pytest.skip("uncompiled FlexAttention writes out every pair")
@@ -129,10 +130,11 @@ def test_padding_changes_nothing() -> None:
         return torch.nn.functional.pad(x, (*(0,) * (2 * (x.dim() - 2)), 0, 40), value=7.0)
 
     one = local_attention(
-        query, key, value, affine(query, key), None, make_band(alone, places, 84), alone, places, "blocked"
+        Tokens(query, key, value, affine(query, key)), make_layout(alone, places, 84, "blocked", rich=True), "blocked"
     )
     q, k, v, p = (pad(x) for x in (query, key, value, places))
-    two = local_attention(q, k, v, affine(q, k), None, make_band(padded, p, 84), padded, p, "blocked")
+    layout = make_layout(padded, p, 84, "blocked", rich=True)
+    two = local_attention(Tokens(q, k, v, affine(q, k)), layout, "blocked")
     assert torch.allclose(one.values, two.values[:, :90], atol=1e-6)
 
 

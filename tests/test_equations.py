@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from formnet.modeling import FormNetConfig
+from formnet.modeling.attention_inputs import Layout, Tokens
 from formnet.modeling.band import make_band
 from formnet.modeling.local_attention import dense_attention, global_attention, local_attention, with_global
 from formnet.modeling.rich_attention import RichAffine, rich_scores
@@ -98,18 +99,19 @@ def attended(query: Tensor, key: Tensor, value: Tensor, places: Tensor, affine: 
     return torch.stack(rows).view(B, N, H, D)
 
 
-@pytest.mark.parametrize("backend", ["dense", "blocked", "flex"])
+@pytest.mark.parametrize("backend", ["dense", "blocked", "flex", "gathered"])
 def test_rich_attention(backend: str) -> None:
     query, key, value, places, affine = inputs()
     valid = torch.ones(B, N, dtype=torch.bool)
-    band = make_band(valid, places, 3, block=4)
+    tokens = Tokens(query, key, value, affine(query, key))
+    layout = Layout(valid, places, 3, make_band(valid, places, 3, block=4))
     theirs = attended(query, key, value, places, affine, 3)
     if backend == "flex":  # which has no backward on CPUs
         with torch.no_grad():
-            ours = local_attention(query, key, value, affine(query, key), None, band, valid, places, backend).values
+            ours = local_attention(tokens, layout, backend).values
         assert torch.allclose(ours, theirs, rtol=0, atol=1e-8)
         return
-    ours = local_attention(query, key, value, affine(query, key), None, band, valid, places, backend).values
+    ours = local_attention(tokens, layout, backend).values
     same_with_gradients(ours, theirs, [query, key, value, *affine.parameters()])
 
 
@@ -119,7 +121,7 @@ def test_the_global_token_is_one_more_key_and_sees_all() -> None:
     bias = torch.randn(H, requires_grad=True)
     valid = torch.ones(B, N, dtype=torch.bool)
     terms = affine(query, key)
-    local = dense_attention(query, key, value, terms, None, N, valid, places)
+    local = dense_attention(Tokens(query, key, value, terms), Layout(valid, places, N, None))
     ours = with_global(*local, query, global_key, global_value, bias)
     scores = torch.einsum("bihd,bjhd->bhij", query, key) + rich_scores(terms, places)
     to_global = torch.einsum("bihd,bhd->bhi", query, global_key) + bias[:, None]

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from formnet.benchmarks.memory import peak_megabytes
-from formnet.modeling.band import BLOCK, MASKED, Band, make_band
+from formnet.modeling.attention_inputs import Tokens, make_layout
+from formnet.modeling.band import BLOCK, MASKED, Band
 from formnet.modeling.local_attention import global_attention, local_attention, with_global
 from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.tiles import fused
@@ -39,7 +40,9 @@ def measure(tokens: int, dtype: str, repeats: int, backend: str) -> dict[str, An
     )
     places = torch.stack([torch.rand(tokens) * 1000, torch.arange(tokens) / 10], dim=-1)[None]
     valid = torch.ones(1, tokens, dtype=torch.bool)
-    band = make_band(valid, places, RADIUS)
+    layout = make_layout(valid, places, RADIUS, backend, rich=True)
+    band = layout.band
+    assert band is not None
     affine = RichAffine(HEADS, HEAD_SIZE)
     for parameter in affine.parameters():
         torch.nn.init.uniform_(parameter, -0.3, 0.3)
@@ -51,7 +54,7 @@ def measure(tokens: int, dtype: str, repeats: int, backend: str) -> dict[str, An
     def rich() -> Tensor:
         scaled = query * HEAD_SIZE**-0.5
         terms = affine(query[:, 1:], key[:, 1:])
-        local = local_attention(scaled[:, 1:], key[:, 1:], value[:, 1:], terms, None, band, valid, places, backend)
+        local = local_attention(Tokens(scaled[:, 1:], key[:, 1:], value[:, 1:], terms), layout, backend)
         rows = merge(*local, scaled[:, 1:], key[:, 0], value[:, 0], to_global)
         return torch.cat([look(scaled[:, 0], key, value, valid)[:, None], rows], dim=1)
 

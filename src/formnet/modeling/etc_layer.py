@@ -5,27 +5,18 @@ LayerNorm after attention are not.
 """
 
 import math
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from transformers.activations import ACT2FN
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from formnet.modeling.band import Band
+from formnet.modeling.attention_inputs import Layout, Tokens
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
 from formnet.modeling.local_attention import choose_backend, global_attention, local_attention, with_global
 from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.tiles import fused
-
-
-class Layout(NamedTuple):
-    """Where a batch's tokens are: worked out once, used by every layer."""
-
-    band: Band
-    valid: Tensor  # [B, N] not padding
-    places: Tensor  # [B, N, 2] centres
 
 
 class EtcLayer(GradientCheckpointingLayer):
@@ -71,9 +62,10 @@ class EtcLayer(GradientCheckpointingLayer):
         query = query / math.sqrt(query.shape[-1])
         relative = None if self.relative is None else self.relative.to(query.dtype)
         backend = choose_backend(self.backend, query)
-        local = local_attention(query[:, 1:], key[:, 1:], value[:, 1:], terms, relative, *layout, backend)
+        tokens = Tokens(query[:, 1:], key[:, 1:], value[:, 1:], terms, relative)
+        local = local_attention(tokens, layout, backend)
         merge = fused(with_global) if backend == "compiled" else with_global
         look = fused(global_attention) if backend == "compiled" else global_attention
-        tokens = merge(*local, query[:, 1:], key[:, 0], value[:, 0], self.to_global)
+        seen = merge(*local, query[:, 1:], key[:, 0], value[:, 0], self.to_global)
         first = look(query[:, 0], key, value, layout.valid)
-        return torch.cat([first[:, None], tokens], dim=1).flatten(2)
+        return torch.cat([first[:, None], seen], dim=1).flatten(2)

@@ -8,20 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import AuxRequest, create_block_mask, flex_attention
 
-from formnet.modeling.rich_attention import RichTerms
+from formnet.modeling.attention_inputs import Layout, Tokens
 
 
-def flex_local_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    terms: RichTerms | None,
-    relative: Tensor | None,
-    radius: int,
-    valid: Tensor,
-    places: Tensor,
-) -> tuple[Tensor, Tensor]:
+def flex_attention_within(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
     """Attend within the radius: values [B, N, H, D] and the logarithm of each row's normaliser [B, N, H]."""
+    query, key, value, terms, relative = tokens
+    valid, places, radius, _ = layout
     batch, length = valid.shape
 
     def seen(b: Tensor, _: Tensor, i: Tensor, j: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Attention within the band: one entry point, several ways to the same numbers.
 
 `dense` is the reference and reads like the paper; `blocked` is linear in length and runs anywhere; `compiled` is the
-same tiles fused by torch.compile; `flex` is FlexAttention. All give the attended values and the logarithm of each row's
-normaliser, with which the global token is merged in afterwards.
+same tiles fused by torch.compile; `flex` is FlexAttention; `gathered` is for export to other engines. All give the
+attended values and the logarithm of each row's normaliser, with which the global token is merged in afterwards.
 """
 
 import math
@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from formnet.modeling.band import MASKED, Band
-from formnet.modeling.rich_attention import RichTerms, rich_scores
+from formnet.modeling.attention_inputs import Layout, Tokens
+from formnet.modeling.band import MASKED
+from formnet.modeling.rich_attention import rich_scores
 from formnet.modeling.tiles import band_attention, has_compiled
 
-BACKENDS = ("auto", "dense", "blocked", "compiled", "flex")
+BACKENDS = ("auto", "dense", "blocked", "compiled", "flex", "gathered")
 #: From this many tokens on, inference is worth the wait for a compiler.
 WORTH_COMPILING = 4096
 
@@ -29,41 +30,26 @@ class Local(NamedTuple):
     log_normaliser: Tensor  # [B, N, H]
 
 
-def local_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    terms: RichTerms | None,
-    relative: Tensor | None,
-    band: Band,
-    valid: Tensor,
-    places: Tensor,
-    backend: str,
-) -> Local:
-    """Attend within the band. Queries come scaled; all are [B, N, H, D].
-
-    `terms` adds Rich Attention, `relative` [H, D, 2R + 1] ETC's clipped relative positions.
-    """
+def local_attention(tokens: Tokens, layout: Layout, backend: str) -> Local:
+    """Attend within the radius."""
     if backend == "dense":
-        return dense_attention(query, key, value, terms, relative, band.radius, valid, places)
+        return dense_attention(tokens, layout)
     if backend == "flex":
-        from formnet.modeling.flex import flex_local_attention
+        from formnet.modeling.flex import flex_attention_within
 
-        return Local(*flex_local_attention(query, key, value, terms, relative, band.radius, valid, places))
-    return Local(*band_attention(query, key, value, terms, relative, band, compiled=backend == "compiled"))
+        return Local(*flex_attention_within(tokens, layout))
+    if backend == "gathered":
+        from formnet.modeling.gathered import gathered_attention
+
+        return Local(*gathered_attention(tokens, layout))
+    assert layout.band is not None
+    return Local(*band_attention(tokens, layout.band, compiled=backend == "compiled"))
 
 
-def dense_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    terms: RichTerms | None,
-    relative: Tensor | None,
-    radius: int,
-    valid: Tensor,
-    places: Tensor,
-) -> Local:
+def dense_attention(tokens: Tokens, layout: Layout) -> Local:
     """Attend with every pair's score written out: s_ij = q_i·k_j + s⁽ᵒ⁾_ij + s⁽ᵈ⁾_ij (after Eq. 4)."""
+    query, key, value, terms, relative = tokens
+    valid, places, radius, _ = layout
     dtype = torch.promote_types(query.dtype, torch.float32)
     scores = torch.einsum("bihd,bjhd->bhij", query, key).to(dtype)
     if terms is not None:

@@ -16,10 +16,10 @@ from transformers import initialization as init
 from transformers.activations import ACT2FN
 from transformers.utils.generic import ModelOutput
 
-from formnet.modeling.band import make_band
+from formnet.modeling.attention_inputs import make_layout
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
-from formnet.modeling.etc_layer import EtcLayer, Layout
+from formnet.modeling.etc_layer import EtcLayer
 from formnet.modeling.local_attention import choose_backend
 from formnet.modeling.path_loss import path_loss
 from formnet.modeling.rich_attention import RichAffine
@@ -129,7 +129,8 @@ class FormNetModel(FormNetPreTrainedModel):
         # Where attention is concerned, a piece is where its middle is.
         places = (piece_boxes[..., :2] + piece_boxes[..., 2:]) / 2
         rich = self.config.rich_attention
-        layout = Layout(make_band(valid, places if rich else None, self.config.radius), valid, places)
+        backend = choose_backend(self.config.attention_backend, states)
+        layout = make_layout(valid, places, self.config.radius, backend, rich=rich)
         history = [states]
         for layer in self.layers:
             states = layer(states, layout)
@@ -147,7 +148,7 @@ class FormNetModel(FormNetPreTrainedModel):
     ) -> Tensor:
         """Embed pieces, add their words' super-tokens, and put the global token first: [B, 1 + P, d]."""
         pieces = self.pieces(input_ids)
-        first = self.global_token.expand(len(pieces), 1, -1)
+        first = self.global_token.expand(pieces.shape[0], 1, -1)
         states = torch.cat([first, pieces], dim=1)
         if self.positions is not None:
             # The global token has the first position; the others go round when a document is longer than the table.

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
+from formnet.modeling.attention_inputs import Tokens
 from formnet.modeling.band import Band
-from formnet.modeling.rich_attention import RichTerms
 
 #: Heads times blocks in a tile: about six megabytes of scores, what two cores' caches hold.
 TILE = 96
@@ -30,17 +30,9 @@ TILE = 96
 HEADROOM = 60.0
 
 
-def band_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    terms: RichTerms | None,
-    relative: Tensor | None,
-    band: Band,
-    *,
-    compiled: bool,
-) -> tuple[Tensor, Tensor]:
+def band_attention(tokens: Tokens, band: Band, *, compiled: bool) -> tuple[Tensor, Tensor]:
     """Attend within the band: values [B, N, H, D] and the logarithm of each row's normaliser [B, N, H]."""
+    query, key, value, terms, relative = tokens
     if terms is None:
         return _attend_plain(query, key, value, relative, band, compiled)
     sharp = terms.sharpness / math.sqrt(2)  # so that the distance score is minus a square
