@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from formnet import read
 from formnet.errors import DocumentError, FormNetError, LimitError
 from formnet.readers import jsonl
+from formnet.writers import write
 
 PAGE = {"width": 10, "height": 10, "words": ["a"], "boxes": [[0, 0, 1, 1]]}
 
@@ -18,7 +19,7 @@ PAGE = {"width": 10, "height": 10, "words": ["a"], "boxes": [[0, 0, 1, 1]]}
 def test_written_documents_are_read_back(tmp_path: Path, examples: Path) -> None:
     documents = list(read(examples / "documents.jsonl"))
     for name in ("copy.jsonl", "copy.jsonl.gz"):
-        assert jsonl.write(documents, tmp_path / name) == 2
+        assert write(documents, tmp_path / name) == 2
         assert list(read(tmp_path / name)) == documents
 
 
@@ -97,7 +98,8 @@ def test_broken_and_endless_archives_are_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_unknown_suffixes_and_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="no reader"):
+    (tmp_path / "scan.xyz").write_text("hello")
+    with pytest.raises(DocumentError, match="none of the kinds"):
         read(tmp_path / "scan.xyz")
     with pytest.raises(DocumentError, match="no such file"):
         read(tmp_path / "none.jsonl")

@@ -292,7 +292,7 @@ def test_masking_needs_a_mask(tmp_path: Path) -> None:
 
 @pytest.fixture
 def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
-    from formnet.readers.jsonl import write
+    from formnet.writers import write
 
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
     for name, file in zip("ab", files, strict=True):
@@ -341,14 +341,14 @@ def test_a_few_documents_are_learnt_by_heart(vocabulary: Path, tmp_path: Path) -
     finetune(run)
     extractor = Extractor.from_pretrained(run.output)
     documents = list(read(ROOT / "examples/documents.jsonl"))
-    for document, found in zip(documents, extractor.extract(documents), strict=True):
+    for document, found in zip(documents, extractor.entities(documents), strict=True):
         assert [(e.label, e.words) for e in found] == sorted(
             ((e.label, e.words) for e in document.entities), key=lambda item: item[1]
         )
 
 
 def test_heads_learn_their_own_tags_and_are_asked_apart(vocabulary: Path, tmp_path: Path) -> None:
-    from formnet.readers.jsonl import write
+    from formnet.writers import write
 
     documents = list(read(ROOT / "examples/documents.jsonl"))
     entities = tuple(replace(entity, label=f"my {entity.label}") for entity in documents[0].entities)
@@ -360,9 +360,9 @@ def test_heads_learn_their_own_tags_and_are_asked_apart(vocabulary: Path, tmp_pa
     finetune(run)
     extractor = Extractor.from_pretrained(run.output)
     assert list(extractor.heads) == ["jsonl", "jsonl-2"]
-    both = {(e.label, e.words) for e in extractor.extract(documents[:1])[0]}
+    both = {(e.label, e.words) for e in extractor.entities(documents[:1])[0]}
     assert both == {(e.label, e.words) for d in (documents[0], renamed) for e in d.entities}
-    alone = extractor.extract(documents[:1], "jsonl-2")[0]
+    alone = extractor.entities(documents[:1], "jsonl-2")[0]
     assert {e.label for e in alone} == {e.label for e in renamed.entities}
     assert extractor.head_for({e.label for e in renamed.entities}) == "jsonl-2"
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from formnet.document import Document, Entity, Page, Word
     from formnet.encoding import Encoder, collate, load_tokenizer
     from formnet.errors import FormNetError
+    from formnet.extractor import Extractor
     from formnet.graph import PageGraph, page_graph
     from formnet.labels import Span, TagScheme
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, FormNetModel
@@ -31,6 +32,7 @@ __all__ = [
     "DocumentBuilder",
     "Encoder",
     "Entity",
+    "Extractor",
     "FormNetConfig",
     "FormNetError",
     "FormNetForMaskedLM",
@@ -60,6 +62,7 @@ _HOME = {
     "document": ("Document", "Entity", "Page", "Word"),
     "encoding": ("Encoder", "collate", "load_tokenizer"),
     "errors": ("FormNetError",),
+    "extractor": ("Extractor",),
     "graph": ("PageGraph", "page_graph"),
     "labels": ("Span", "TagScheme"),
     "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTagging", "FormNetModel"),

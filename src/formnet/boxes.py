@@ -1,5 +1,6 @@
 """Box arithmetic. A box is always (x0, y0, x1, y1), origin top left, in the units of its page."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,25 @@ def fitting_size(boxes: Boxes, width: float, height: float) -> tuple[float, floa
         return height, width
     grown = np.maximum(boxes.reshape(-1, 2).max(axis=0), (width, height))
     return float(grown[0]), float(grown[1])
+
+
+def split_line(text: str, box: Box) -> tuple[Sequence[str], Sequence[Box]]:
+    """Split a line into words, each with its share of the line's width by characters.
+
+    >>> split_line("to 9.00", (0, 0, 70, 10))
+    (['to', '9.00'], [(0.0, 0, 20.0, 10), (30.0, 0, 70.0, 10)])
+    """
+    x0, y0, x1, y1 = box
+    text = text.strip()
+    words = text.split()
+    step = (x1 - x0) / max(len(text), 1)
+    boxes: list[Box] = []
+    end = 0
+    for word in words:
+        start = text.index(word, end)
+        end = start + len(word)
+        boxes.append((x0 + step * start, y0, x0 + step * end, y1))
+    return words, boxes
 
 
 def line_boxes(boxes: Boxes) -> tuple[Box, ...]:

@@ -50,6 +50,8 @@ class DocumentBuilder:
         *,
         confidences: Sequence[float] | None = None,
         image: Path | None = None,
+        frame: int = 0,
+        read_by: str | None = None,
     ) -> None:
         """Add a page; without a size the page is guessed around its words."""
         number = len(self._pages)
@@ -83,6 +85,8 @@ class DocumentBuilder:
                 repaired[filled],
                 None if certain is None else certain[filled],
                 None if image is None else image.absolute(),
+                frame,
+                read_by,
             )
         )
 

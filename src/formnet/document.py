@@ -55,7 +55,8 @@ class Entity:
     words: tuple[int, ...]
     page: int
     boxes: tuple[Box, ...]  # one a line
-    score: float | None = None
+    score: float | None = None  # the probability that it is just this
+    ocr_score: float | None = None  # of the word that the OCR engine was least sure of
 
     def __repr__(self) -> str:
         score = "" if self.score is None else f", {self.score:.3f}"
@@ -71,7 +72,9 @@ class Page:
     texts: tuple[str, ...]
     boxes: Boxes  # [W, 4]
     confidences: NDArray[np.float64] | None = None  # [W]
-    image: Path | None = None
+    image: Path | None = None  # the scan, or the file of several pages that it is one of
+    frame: int = 0  # which of them
+    read_by: str | None = None  # what read its words: an OCR engine, a PDF's own text
 
     def __post_init__(self) -> None:
         assert self.boxes.shape == (len(self.texts), 4)
@@ -80,12 +83,8 @@ class Page:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Page):
             return NotImplemented
-        same = (self.width, self.height, self.texts, self.image) == (
-            other.width,
-            other.height,
-            other.texts,
-            other.image,
-        )
+        same = (self.width, self.height, self.texts) == (other.width, other.height, other.texts)
+        same = same and (self.image, self.frame, self.read_by) == (other.image, other.frame, other.read_by)
         return same and np.array_equal(self.boxes, other.boxes) and _same(self.confidences, other.confidences)
 
     __hash__ = None  # type: ignore[assignment]
@@ -167,7 +166,17 @@ class Document:
                 "give each page's part as an entity of its own."
             )
         text = " ".join(self.texts[i] for i in words)
-        return Entity(label, text, tuple(words), int(pages[0]), line_boxes(self.boxes[list(words)]), score)
+        page = int(pages[0])
+        return Entity(
+            label, text, tuple(words), page, line_boxes(self.boxes[list(words)]), score, self._ocr_score(words, page)
+        )
+
+    def _ocr_score(self, words: Sequence[int], page: int) -> float | None:
+        confidences = self.pages[page].confidences
+        if confidences is None:
+            return None
+        first = sum(len(before.texts) for before in self.pages[:page])
+        return float(confidences[np.array(words) - first].min())
 
     def to_json(self) -> dict[str, Any]:
         """Give what `formnet.readers.jsonl` reads back as an equal document (repairs aside)."""
@@ -192,6 +201,10 @@ def _page_json(page: Page) -> dict[str, Any]:
         json["confidences"] = page.confidences.tolist()
     if page.image is not None:
         json["image"] = page.image.as_posix()
+    if page.frame:
+        json["frame"] = page.frame
+    if page.read_by is not None:
+        json["read_by"] = page.read_by
     return json
 
 

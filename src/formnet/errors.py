@@ -3,6 +3,7 @@
     FormNetError
     ├── DocumentError      a document that cannot be what it says: bad boxes, bad JSON, a broken entity
     │   └── LimitError     input larger than we agree to read
+    ├── OcrError           a picture that needs an OCR engine which is not there, or fails
     ├── CorpusError        a corpus that is not there, or not of the kind it was called
     ├── LabelError         entity types and tags that do not fit each other
     ├── TokenizerError     a tokenizer that cannot be loaded
@@ -22,6 +23,10 @@ class DocumentError(FormNetError):
 
 class LimitError(DocumentError):
     """Input is larger than the limits allow."""
+
+
+class OcrError(FormNetError):
+    """An OCR engine is not installed, or failed on a page."""
 
 
 class CorpusError(FormNetError):

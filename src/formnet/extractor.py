@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from transformers import PreTrainedConfig
 
@@ -17,64 +18,103 @@ from formnet.decoding import decode
 from formnet.document import Document, Entity
 from formnet.encoding import Encoder, buckets, collate, load_tokenizer
 from formnet.errors import SettingsError
+from formnet.exported import GRAPH, OnnxNetwork
 from formnet.labels import TagScheme
 from formnet.modeling import FormNetForTagging
+from formnet.models import find_model
+from formnet.ocr import OcrEngine
+from formnet.readers import read_one
 
 Scores = NDArray[np.float32]
+Source = Document | str | Path
 
 
 class Extractor:
-    """A trained network with its tokenizer and its tags: of one head, or of several that each know their own types."""
+    """A trained network with its tokenizer and its tags: of one head, or of several that each know their own types.
 
-    def __init__(self, model: FormNetForTagging, tokenizer: Tokenizer, *, batch_pieces: int = 8192, bf16: bool = False):
-        self.model, self.batch_pieces, self.bf16 = model, batch_pieces, bf16
+    It holds no state between calls: threads may share it, processes may be sent it.
+    """
+
+    def __init__(
+        self,
+        model: FormNetForTagging | OnnxNetwork,
+        tokenizer: Tokenizer,
+        *,
+        batch_pieces: int = 8192,
+        bf16: bool = False,
+        ocr: str | OcrEngine = "auto",
+    ):
+        self.model, self.batch_pieces, self.bf16, self.ocr = model, batch_pieces, bf16, ocr
         self.heads = heads_of(model.config)
         self.encoder = Encoder(tokenizer)
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":
-        """Load what a training run left in a folder."""
-        folder = Path(source)
-        if not (folder / "config.json").is_file():
-            raise SettingsError(f"{folder}: holds no config.json; name a folder that formnet train wrote.")
-        compact = (folder / WEIGHTS).is_file()
-        model = load_compact(folder) if compact else FormNetForTagging.from_pretrained(folder)
+        """Load a shipped model by its name, a folder that `formnet train` wrote, or a repository of the Hub."""
+        folder = find_model(source)
+        try:
+            model = _load(folder)
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise SettingsError(f"{folder}: is no model that can be loaded: {reason}") from error
         return cls(model, load_tokenizer(folder), **options)
 
     def save_pretrained(self, folder: str | Path, *, compact: bool = False) -> None:
         """Write all that `from_pretrained` needs; compactly, weights take a quarter of the room."""
+        if isinstance(self.model, OnnxNetwork):
+            raise SettingsError(f"{folder}: an exported network cannot be saved again; copy its folder.")
         if compact:
             save_compact(self.model, Path(folder))
         else:
             self.model.save_pretrained(folder)
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
 
-    def extract(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:
-        """Give each document's entities, in reading order, each with the probability that it is just this one.
+    @overload
+    def extract(self, source: Document | str | Path) -> Document: ...  # type: ignore[overload-overlap]
+    @overload
+    def extract(self, source: Sequence[Document | str | Path]) -> list[Document]: ...
+    def extract(self, source: Source | Sequence[Source]) -> Document | list[Document]:
+        """Give the document, or the documents, with the entities found: each with its probability.
 
-        Heads decide independently of each other; one can be asked alone.
+        A path is read first: a PDF, a picture, an OCR engine's output.
+
+        >>> Extractor.from_pretrained("receipts").extract("receipt.jpg").entities  # doctest: +SKIP
+        (Entity(total: '9.00', page 1, 0.998),)
         """
-        found: list[list[Entity]] = [[] for _ in documents]
-        for document, scores, entities in zip(documents, self.scores(documents), found, strict=True):
-            for name, part in self.by_head(scores).items():
-                if head in (None, name):
-                    entities += decode(part[None] / self.temperature(name), [document], self.heads[name])[0]
-            entities.sort(key=lambda entity: entity.words)
-        return found
+        if isinstance(source, Document | str | Path):
+            return self.extract([source])[0]
+        return list(self.label(one if isinstance(one, Document) else read_one(one, self.ocr) for one in source))
 
     def label(self, documents: Iterable[Document], least: float = 0.0, chunk: int = 64) -> Iterator[Document]:
         """Give documents with the entities found in them instead of any they had, a few at a time."""
         waiting = iter(documents)
         while some := list(islice(waiting, chunk)):
-            for document, entities in zip(some, self.extract(some), strict=True):
+            for document, entities in zip(some, self.entities(some), strict=True):
                 sure = tuple(entity for entity in entities if (entity.score or 0) >= least)
                 yield replace(document, entities=sure, links=())
 
+    def entities(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:
+        """Give each document's entities, in reading order, each with the probability that it is just this one.
+
+        Heads decide independently of each other; one can be asked alone.
+        """
+        found: list[list[Entity]] = [[] for _ in documents]
+        for part, scores in self._batches(documents):
+            some = [documents[i] for i in part]
+            for name, own in self.by_head(scores).items():
+                if head in (None, name):
+                    decoded = decode(own / self.temperature(name), some, self.heads[name])
+                    for i, entities in zip(part, decoded, strict=True):
+                        found[i] += entities
+        for entities in found:
+            entities.sort(key=lambda entity: entity.words)
+        return found
+
     def by_head(self, scores: Scores) -> dict[str, Scores]:
-        """Take scores [W, T] apart into each head's."""
+        """Take scores [..., T] apart into each head's."""
         ends = list(accumulate(len(scheme) for scheme in self.heads.values()))
         return {
-            name: scores[:, end - len(scheme) : end]
+            name: scores[..., end - len(scheme) : end]
             for (name, scheme), end in zip(self.heads.items(), ends, strict=True)
         }
 
@@ -89,21 +129,36 @@ class Extractor:
 
     def scores(self, documents: Sequence[Document]) -> list[Scores]:
         """Score every document's words before any calibration: [W, T] each."""
+        results: list[Scores] = [np.empty(0, np.float32)] * len(documents)
+        for part, scores in self._batches(documents):
+            for i, row in zip(part, scores, strict=True):
+                results[i] = row[: documents[i].num_words]
+        return results
+
+    def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
+        """Give batches of documents of like length by number, with their scores [B, W, T]."""
         device = self.model.device
-        was_training = self.model.training
-        self.model.eval()
+        training = self.model if isinstance(self.model, FormNetForTagging) and self.model.training else None
+        if training:  # in the midst of a run
+            training.eval()
         encoded = [self.encoder(document) for document in documents]
-        tags = sum(len(scheme) for scheme in self.heads.values())
-        results: list[Scores] = [np.empty((0, tags), np.float32)] * len(documents)
         for part in buckets([len(document) for document in encoded], self.batch_pieces):
             batch = collate([encoded[i] for i in part], self.encoder.padding_id)
             del batch["ids"]
             with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
                 logits = self.model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits
-            for row, i in zip(logits.float().cpu().numpy(), part, strict=True):
-                results[i] = row[: documents[i].num_words]
-        self.model.train(was_training)
-        return results
+            assert logits is not None
+            yield part, logits.float().cpu().numpy()
+        if training:
+            training.train()
+
+
+def _load(folder: Path) -> FormNetForTagging | OnnxNetwork:
+    if (folder / WEIGHTS).is_file():
+        return load_compact(folder)
+    if (folder / GRAPH).is_file():
+        return OnnxNetwork(folder)
+    return FormNetForTagging.from_pretrained(folder).eval()
 
 
 def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:

@@ -35,11 +35,43 @@ class Found(NamedTuple):
 _NUMBER = r"\d+(?:[.,']\d+)*"
 _WORDWISE = re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})(?!\d|[.,]\d)")
 _SPACED = re.compile(r"(?<![\d.,])(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?)(?!\d|[.,]\d)")
-_CURRENCY = r"(?:(?:us|s)?\$|[€£¥₹₽]|rm|myr|usd|eur|gbp|idr|rp\.?|sgd)"
+#: What is printed beside an amount → its currency. A mark that several share is the one most often meant.
+CURRENCIES = {
+    "$": "USD", "us$": "USD", "s$": "SGD", "a$": "AUD", "c$": "CAD", "hk$": "HKD", "nt$": "TWD", "r$": "BRL",
+    "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY", "₹": "INR", "rs": "INR", "rs.": "INR", "₽": "RUB", "₩": "KRW",
+    "฿": "THB", "₫": "VND", "₱": "PHP", "₺": "TRY", "zł": "PLN", "rm": "MYR", "rp": "IDR", "rp.": "IDR", "rmb": "CNY",
+    **{code.lower(): code for code in (
+        "AED", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "INR", "JPY", "KRW",
+        "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RUB", "SAR", "SEK", "SGD", "THB", "TWD", "USD", "VND", "ZAR",
+    )},
+}  # fmt: skip
+_CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
 _WHOLE = re.compile(
-    rf"(?P<minus>[-(] ?)?(?P<before>{_CURRENCY} ?)?(?P<minus2>- ?)?(?P<number>{_NUMBER})(?P<after> ?{_CURRENCY})?[-)]?",
+    rf"(?P<minus>[-(] ?)?(?:(?P<before>{_CURRENCY}) ?)?(?P<minus2>[-(] ?)?(?P<number>{_NUMBER})(?P<minus3>-)?"
+    rf"(?: ?(?P<after>{_CURRENCY}))?(?P<minus4>-)?\)?",
     re.IGNORECASE,
 )
+
+
+class Figure(NamedTuple):
+    """A number as printed, and what is printed around it."""
+
+    number: str
+    negative: bool
+    currency: str | None
+
+
+def figure(value: str) -> Figure | None:
+    """Take an amount apart; nothing if the text is anything else.
+
+    >>> figure("(RM 1,234.50)")
+    Figure(number='1,234.50', negative=True, currency='MYR')
+    """
+    match = _WHOLE.fullmatch(" ".join(value.split())) if len(value) <= LONGEST_FIGURE else None
+    if not match:
+        return None
+    negative = any(match[minus] for minus in ("minus", "minus2", "minus3", "minus4"))
+    return Figure(match["number"], negative, CURRENCIES.get((match["before"] or match["after"] or "").casefold()))
 
 
 def amount(value: str) -> Meaning | None:
@@ -48,17 +80,15 @@ def amount(value: str) -> Meaning | None:
     >>> amount("RM 9.00") == amount("$9"), amount("9"), amount("12 Main Street")
     (True, None, None)
     """
-    match = _figure(value)
-    sure = match and (match["before"] or match["after"] or re.search(r"[.,]\d{1,2}$", match["number"]))
+    read = figure(value)
+    sure = read and (read.currency or re.search(r"[.,]\d{1,2}$", read.number))
     return number(value) if sure else None
 
 
 def number(value: str) -> Meaning | None:
     """Read a keyed-in number, whatever it counts."""
-    match = _figure(value)
-    if not match:
-        return None
-    return _signed(match["number"], negative=bool(match["minus"] or match["minus2"]))
+    read = figure(value)
+    return _signed(read.number, negative=read.negative) if read else None
 
 
 def amounts(text: str, *, loose: bool = False) -> Iterator[Found]:
@@ -94,10 +124,6 @@ def readings(digits: str) -> frozenset[Decimal]:
 
 def _signed(digits: str, *, negative: bool) -> Meaning:
     return frozenset(-value if negative else value for value in readings(digits))
-
-
-def _figure(value: str) -> re.Match[str] | None:
-    return _WHOLE.fullmatch(" ".join(value.split())) if len(value) <= LONGEST_FIGURE else None
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, data, experiments, train, view
+from formnet.cli import bench, data, doctor, experiments, extract, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -16,9 +16,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
+    extract.extract,
+    extract.export,
+    doctor.doctor,
     train.train,
     train.pretrain,
     experiments.evaluate,
+    experiments.end_to_end,
     experiments.label,
     experiments.experiment,
     experiments.compare,

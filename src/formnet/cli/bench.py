@@ -106,6 +106,34 @@ def model(
         typer.echo(f"{name:9}  a training step of small ÷ plain BERT's: {row['ratio_to_bert']:.2f}")
 
 
+@app.command()
+def extract(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
+    documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 200,
+    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 7,
+    as_json: AsJson = False,
+) -> None:
+    """Measure extraction from documents against the bare network on the same batches."""
+    from itertools import islice
+
+    from formnet.benchmarks.extract import benchmark
+    from formnet.corpora import open_corpus
+    from formnet.extractor import Extractor
+    from formnet.provenance import provenance
+
+    chosen = list(islice(open_corpus(corpus), documents))
+    result = benchmark(Extractor.from_pretrained(model), chosen, repeats)
+    if as_json:
+        record = provenance(model=model, corpus=corpus, documents=documents, repeats=repeats)
+        typer.echo(json.dumps({**record, **result}, indent=2))
+        return
+    low, high = result["ratio_spread"]
+    typer.echo(f"extraction at {result['ratio_to_model']:.1%} of the bare network's speed ({low:.1%} to {high:.1%})")
+    for name, milliseconds in result["milliseconds_per_document"].items():
+        typer.echo(f"  {name:10} {milliseconds:7.2f} ms a document")
+
+
 def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int = 8) -> tuple[list[Any], int]:
     """Encode the first forms of a corpus into a few batches of like length."""
     from itertools import islice

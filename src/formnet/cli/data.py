@@ -60,19 +60,28 @@ def validate(
 @app.command()
 def convert(
     corpus: CorpusSpec,
-    output: Annotated[Path, typer.Argument(help="A .jsonl or .jsonl.gz file to write.")],
+    output: Annotated[
+        Path, typer.Argument(help="The file to write: .jsonl, .jsonl.gz, .parquet or .label-studio.json.")
+    ],
     order: OrderOption = ReadingOrder.given,
     seed: Seed = 0,
     align_fields: Annotated[bool, typer.Option("--align", help="Make entities of keyed-in values first.")] = False,
+    images: Annotated[
+        str | None, typer.Option(metavar="URL", help="Label Studio: what stands before the scans' file names.")
+    ] = None,
+    model_version: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Label Studio: entities are this model's guesses, to be checked.")
+    ] = None,
 ) -> None:
-    """Write a corpus as our own JSONL, which every command reads."""
+    """Write a corpus as our own JSONL, which every command reads, as Parquet, or as tasks for Label Studio."""
     from formnet.alignment import align
-    from formnet.readers.jsonl import SUFFIXES, write
+    from formnet.writers import SUFFIXES, write
 
     if not output.name.endswith(SUFFIXES):
         raise typer.BadParameter(f"{output}: the name should end in {' or '.join(SUFFIXES)}")
     documents = (align(d).document if align_fields and d.fields else d for d in _open(corpus, order, seed))
-    typer.echo(f"{write(documents, output):,} documents → {output}")
+    count = write(documents, output, model_version=model_version, images=images)
+    typer.echo(f"{count:,} documents → {output}")
 
 
 @app.command()

@@ -51,6 +51,31 @@ def evaluate(
     _give({"model": str(model), "corpus": corpus, "orders": results}, out, as_json, _table)
 
 
+def end_to_end(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    corpus: CorpusSpec,
+    ocr: Annotated[
+        list[str] | None, typer.Option(help="An OCR engine; give it several times. Else all installed.")
+    ] = None,
+    out: Out = None,
+) -> None:
+    """Score fields from the pictures of a corpus, with each OCR engine and with the corpus's own words."""
+    from formnet.corpora import open_corpus
+    from formnet.evaluation.end_to_end import end_to_end as measure
+    from formnet.extractor import Extractor
+    from formnet.ocr import ENGINES, find_engine, is_installed
+
+    quiet()
+    opened = open_corpus(corpus)
+    documents = [d for d in opened if d.fields and len(d.pages) == 1 and d.pages[0].image is not None]
+    if not documents:
+        raise typer.BadParameter(f"{corpus}: no document has both a picture and keyed-in values")
+    extractor = Extractor.from_pretrained(model)
+    head = extractor.head_for(opened.entity_types or [name for d in documents for name in d.fields])
+    engines = [find_engine(name) for name in (ocr or [name for name in ENGINES if is_installed(name)])]
+    _give({"model": model, "corpus": corpus, **measure(extractor, documents, engines, head)}, out, True, _table)
+
+
 def label(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that formnet train wrote.")],
     corpus: CorpusSpec,
@@ -65,7 +90,7 @@ def label(
 
     from formnet.corpora import open_corpus
     from formnet.extractor import Extractor
-    from formnet.readers.jsonl import write
+    from formnet.writers import write
 
     quiet()
     extractor = Extractor.from_pretrained(model)

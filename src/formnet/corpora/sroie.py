@@ -6,10 +6,10 @@ of text with its corners; words take their share of its width by characters. The
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.boxes import Box
+from formnet.boxes import Box, split_line
 from formnet.builder import DocumentBuilder
 from formnet.corpora.base import Corpus, files, image_size
 from formnet.document import Document
@@ -49,25 +49,6 @@ class Sroie(Corpus):
         build = DocumentBuilder(source.stem)
         build.add_page(texts, boxes, width, height, image=image if width else None)
         return build.done({name: value for name, value in fields.items() if value.strip()})
-
-
-def split_line(text: str, box: Box) -> tuple[Sequence[str], Sequence[Box]]:
-    """Split a line into words, each with its share of the line's width by characters.
-
-    >>> split_line("to 9.00", (0, 0, 70, 10))
-    (['to', '9.00'], [(0.0, 0, 20.0, 10), (30.0, 0, 70.0, 10)])
-    """
-    x0, y0, x1, y1 = box
-    text = text.strip()
-    words = text.split()
-    step = (x1 - x0) / max(len(text), 1)
-    boxes: list[Box] = []
-    end = 0
-    for word in words:
-        start = text.index(word, end)
-        end = start + len(word)
-        boxes.append((x0 + step * start, y0, x0 + step * end, y1))
-    return words, boxes
 
 
 def _line(row: str, file: Path, number: int) -> tuple[str, Box]:

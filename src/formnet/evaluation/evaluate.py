@@ -45,7 +45,7 @@ def judge(extractor: Extractor, documents: Sequence[Document], head: str | None 
     if head is None:
         head = extractor.head_for({entity.label for document in documents for entity in document.entities})
     scheme = extractor.heads[head]
-    found = extractor.extract(documents, head)
+    found = extractor.entities(documents, head)
     judged = [
         Judged(document, entities, gold_spans(document, scheme))
         for document, entities in zip(documents, found, strict=True)

@@ -1,38 +1,84 @@
-"""A file → Documents. One file a format; a module here that defines `SUFFIXES` and `read` is a reader."""
+"""A file → Documents. One file a format; what a file is, its first bytes say, and its name only where they do not."""
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import Protocol, cast
 
 from formnet.document import Document
 from formnet.errors import DocumentError
+from formnet.images import refuse_large
+from formnet.ocr import OcrEngine, find_engine
+
+#: First bytes → module here.
+_MAGIC = (
+    (b"%PDF-", "pdf"),
+    (b"\x89PNG", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"II*\0", "image"),
+    (b"MM\0*", "image"),
+    (b"GIF8", "image"),
+    (b"BM", "image"),
+    (b"PAR1", "parquet"),
+    (b"\x1f\x8b", "jsonl"),
+)
+#: Modules that look at pictures, and so may need an engine.
+_SEEING = ("pdf", "image")
+#: What files with fields on them are usually called: what a folder is searched for.
+SUFFIXES = (
+    ".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif",
+    ".hocr", ".html", ".htm", ".xml", ".alto", ".json", ".jsonl", ".jsonl.gz", ".parquet",
+)  # fmt: skip
 
 
-class Reader(Protocol):
-    """What a module of this package offers."""
+def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
+    """Give the documents in a file; pictures are read by the OCR engine given or named.
 
-    SUFFIXES: tuple[str, ...]
-
-    def read(self, path: Path) -> Iterator[Document]:
-        """Give the documents in a file, one at a time."""
-        ...
-
-
-def read(path: str | Path) -> Iterator[Document]:
-    """Give the documents in a file, by the reader that knows its suffix."""
+    A PDF, a picture or a page of markup is one document; JSONL and Parquet hold many.
+    """
     path = Path(path)
-    for suffix, reader in _readers().items():
-        if path.name.lower().endswith(suffix):
-            if not path.is_file():
-                raise DocumentError(f"{path}: no such file.")
-            return reader.read(path)
-    raise DocumentError(f"{path}: no reader for this suffix; known are {', '.join(_readers())}.")
+    refuse_large(path)
+    kind = kind_of(path)
+    module = import_module(f"{__name__}.{kind}")
+    if kind in _SEEING:
+        documents: Iterator[Document] = module.read(path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)
+    else:
+        documents = module.read(path)
+    return documents
 
 
-@cache
-def _readers() -> Mapping[str, Reader]:
-    modules = (cast(Reader, import_module(f"{__name__}.{module.name}")) for module in iter_modules(__path__))
-    return {suffix: module for module in modules for suffix in module.SUFFIXES}
+def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:
+    """Give the one document in a file."""
+    documents = list(islice(read(path, ocr), 2))
+    if len(documents) != 1:
+        raise DocumentError(f"{path}: holds {'several documents' if documents else 'no document'}, not just one.")
+    return documents[0]
+
+
+def readable(folder: Path) -> list[Path]:
+    """List what a folder holds that can be read, by its names, in a stable order."""
+    return sorted(file for file in folder.rglob("*") if file.name.lower().endswith(SUFFIXES) and file.is_file())
+
+
+def kind_of(path: Path) -> str:
+    """Name the reader for a file."""
+    with path.open("rb") as file:
+        first = file.read(1024)
+    for magic, kind in _MAGIC:
+        if first.startswith(magic):
+            return kind
+    if first[:4] == b"RIFF" and first[8:12] == b"WEBP":
+        return "image"
+    text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"<") or first.startswith((b"\xff\xfe<", b"\xfe\xff\0<")):
+        return "markup"
+    if text.startswith((b"{", b"[")):
+        return "jsonl" if path.name.lower().endswith(".jsonl") else "cloud"
+    if b"%PDF-" in first:  # some have a little before it
+        return "pdf"
+    if path.name.lower().endswith(".jsonl"):
+        return "jsonl"
+    raise DocumentError(
+        f"{path}: is none of the kinds that can be read: PDF, picture, hOCR, ALTO, PAGE XML, "
+        "an OCR service's JSON, or FormNet's own JSONL or Parquet."
+    )

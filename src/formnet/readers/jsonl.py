@@ -49,30 +49,11 @@ def read(path: Path) -> Iterator[Document]:
     return map(parse, lines(path))
 
 
-def write(documents: Iterable[Document], path: Path) -> int:
-    """Write documents as JSONL, gzipped if the name says so; give their number.
-
-    The file takes its name only when it is whole, so that a corpus may be written over itself.
-    """
-    count = 0
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with (
-            gzip.open(part, "wt", encoding="utf-8")
-            if path.suffix == ".gz"
-            else part.open("w", encoding="utf-8") as file
-        ):
-            for count, document in enumerate(documents, 1):  # noqa: B007
-                file.write(json.dumps(document.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return count
-
-
 def lines(path: Path) -> Iterator[Line]:
     """Give the lines of a file, none longer than the limit even when unpacked."""
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"  # whatever it is called
+    with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
         number = 0
         while True:
             number += 1
@@ -91,7 +72,7 @@ def lines(path: Path) -> Iterator[Line]:
 def parse(line: Line) -> Document:
     """Give the document that a line says."""
     try:
-        return from_json(_loads(line), base=line.file.parent)
+        return from_json(loads(line), base=line.file.parent)
     except DocumentError as error:
         raise type(error)(f"{line}: {error}") from error
 
@@ -106,7 +87,7 @@ def from_json(data: Any, base: Path | None = None) -> Document:
     name = data.get("id")
     if not isinstance(name, str) or not name:
         raise DocumentError(f"a document needs an 'id' that is a string, not {_kind(name)}.")
-    _refuse_surrogates([name], name)
+    refuse_surrogates([name], name)
     build = DocumentBuilder(name)
     pages = [data] if "words" in data else _items(data, "pages", name)
     for page in pages:
@@ -117,6 +98,8 @@ def from_json(data: Any, base: Path | None = None) -> Document:
             _number(page, "height", name),
             confidences=page.get("confidences"),
             image=_image(page, base, name),
+            frame=_frame(page, name),
+            read_by=_read_by(page, name),
         )
     for entity in _items(data, "entities", name, optional=True):
         build.add_entity(*_entity(entity, name))
@@ -130,11 +113,12 @@ def from_json(data: Any, base: Path | None = None) -> Document:
 def _entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
     if not isinstance(entity, dict) or not isinstance(entity.get("label"), str) or not _are(entity.get("words"), int):
         raise DocumentError(f"document {name!r}: an entity needs a 'label' and 'words', a list of word numbers.")
-    _refuse_surrogates([entity["label"]], name)
+    refuse_surrogates([entity["label"]], name)
     return entity["label"], entity["words"], _number(entity, "score", name)
 
 
-def _loads(line: Line) -> Any:
+def loads(line: Line) -> Any:
+    """Give the JSON that a line holds; numbers that JSON does not have, and nesting without end, are refused."""
     try:
         return json.loads(line.text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -159,12 +143,12 @@ def _texts(page: Any, name: str) -> Sequence[str]:
     for i, text in enumerate(texts):
         if not isinstance(text, str):
             raise DocumentError(f"document {name!r}: word {i} is {text!r}; a word is a string.")
-    _refuse_surrogates(texts, name)
+    refuse_surrogates(texts, name)
     return texts
 
 
-def _refuse_surrogates(texts: Iterable[str], name: str) -> None:
-    """JSON can write half a character, which nothing can write again."""
+def refuse_surrogates(texts: Iterable[str], name: str) -> None:
+    """Refuse half of a character, which JSON can write and nothing can write again."""
     for text in texts:
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             raise DocumentError(f"document {name!r}: {text!r} holds half of a surrogate pair.")
@@ -194,11 +178,27 @@ def _image(page: Any, base: Path | None, name: str) -> Path | None:
     return None if base is None else base / value
 
 
+def _frame(page: Any, name: str) -> int:
+    value = page.get("frame", 0)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise DocumentError(f"document {name!r}: 'frame' should be the number of a page in its file, not {value!r}.")
+    return value
+
+
+def _read_by(page: Any, name: str) -> str | None:
+    value = page.get("read_by")
+    if value is not None and not isinstance(value, str):
+        raise DocumentError(f"document {name!r}: 'read_by' should be a name, not {value!r}.")
+    if value is not None:
+        refuse_surrogates([value], name)
+    return value
+
+
 def _fields(data: Any, name: str) -> dict[str, str]:
     fields = data.get("fields") or {}
     if not isinstance(fields, dict) or not _are(list(fields.values()), str):
         raise DocumentError(f"document {name!r}: 'fields' should map names to strings.")
-    _refuse_surrogates([*fields, *fields.values()], name)
+    refuse_surrogates([*fields, *fields.values()], name)
     return fields
 
 

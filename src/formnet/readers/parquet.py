@@ -7,7 +7,6 @@ from formnet.document import Document
 from formnet.errors import DocumentError
 from formnet.readers.jsonl import from_json
 
-SUFFIXES = (".parquet",)
 _ROWS = 64
 
 
@@ -24,7 +23,8 @@ def read(path: Path) -> Iterator[Document]:
             for batch in file.iter_batches(batch_size=_ROWS):
                 for row in batch.to_pylist():
                     number += 1
-                    yield from_json(row, base=path.parent)
+                    fields = {name: value for name, value in dict(row.get("fields") or ()).items() if value is not None}
+                    yield from_json({**row, "fields": fields}, base=path.parent)
     except DocumentError as error:
         raise type(error)(f"{path}, row {number}: {error}") from error
     except ArrowException as error:

@@ -1,21 +1,15 @@
 """A page to draw on: the scan, paled, or the words themselves where there is none."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
 from formnet.document import Page
-from formnet.errors import DocumentError
+from formnet.scans import scan_of
 
 #: The picture's longer side; everything is drawn twice as large and made smaller, for smooth lines.
 LONGER_SIDE = 2000
 OVERSAMPLING = 2
-
-#: Pictures of more pixels than this are refused rather than unpacked.
-MOST_PIXELS = 100_000_000
-#: What a scan may be; formats that run programs are not among them.
-FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 
 _PAPER, _INK, _BOX = (255, 255, 255), (60, 60, 60), (226, 232, 240)
 
@@ -44,7 +38,7 @@ def page_canvas(page: Page, paleness: float = 0.55) -> Canvas:
     scale = OVERSAMPLING * LONGER_SIDE / max(page.width, page.height)
     size = max(round(page.width * scale), 1), max(round(page.height * scale), 1)
     if page.image is not None:
-        return Canvas(_pale(_scan(page.image), size, paleness), scale)
+        return Canvas(_pale(scan_of(page), size, paleness), scale)
     canvas = Canvas(Image.new("RGB", size, _PAPER), scale)
     for text, (x0, y0, x1, y1) in zip(page.texts, (page.boxes * scale).tolist(), strict=True):
         canvas.pen.rectangle((x0, y0, x1, y1), fill=_BOX)
@@ -58,16 +52,6 @@ def fitting_font(text: str, width: float, height: float) -> ImageFont.ImageFont 
     size = max(height * 0.9, 4.0)
     needed = ImageFont.load_default(size).getlength(text)
     return ImageFont.load_default(max(min(size, size * width / max(needed, 1.0)), 4.0))
-
-
-def _scan(path: Path) -> Image.Image:
-    try:
-        with Image.open(path, formats=FORMATS) as opened:
-            if opened.width * opened.height > MOST_PIXELS:
-                raise DocumentError(f"{path}: has more than {MOST_PIXELS:,} pixels.")
-            return opened.convert("RGB")
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise DocumentError(f"{path}: cannot be opened as an image: {error}.") from error
 
 
 def _pale(scan: Image.Image, size: tuple[int, int], paleness: float) -> Image.Image:

@@ -1,0 +1,99 @@
+"""What is told of a document: plain data for programs, rows for tables."""
+
+import csv
+import json
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from formnet.document import Document, Entity
+from formnet.values import normalise
+
+COLUMNS = ("document", "page", "label", "text", "value", "score", "ocr_score", "review", "x0", "y0", "x1", "y1")
+
+
+def needs_review(entity: Entity, least: float) -> bool:
+    """Tell whether a person should look: the network is less sure than asked for."""
+    return (entity.score or 0.0) < least
+
+
+def answer(document: Document, least: float = 0.0) -> dict[str, Any]:
+    """Give a document's entities as plain data; pages count from one, boxes are in the units of their page."""
+    return {
+        "document": document.id,
+        "pages": [
+            {"page": number, "width": page.width, "height": page.height, "read_by": page.read_by}
+            for number, page in enumerate(document.pages, 1)
+        ],
+        "entities": [entity_answer(entity, least) for entity in document.entities],
+    }
+
+
+def entity_answer(entity: Entity, least: float = 0.0) -> dict[str, Any]:
+    """Give one entity as plain data: the text as printed, what it says beside it."""
+    value = normalise(entity.text, entity.label)
+    return {
+        "label": entity.label,
+        "text": entity.text,
+        "value": None if value is None else value.to_json(),
+        "page": entity.page + 1,
+        "boxes": [[round(c, 2) for c in box] for box in entity.boxes],
+        "words": list(entity.words),
+        "score": None if entity.score is None else round(entity.score, 4),
+        "ocr_score": None if entity.ocr_score is None else round(entity.ocr_score, 4),
+        "review": needs_review(entity, least),
+    }
+
+
+def rows(document: Document, least: float = 0.0) -> Iterator[list[Any]]:
+    """Give a row for each entity, in `COLUMNS`; its box is around all of its lines."""
+    for entity in document.entities:
+        told = entity_answer(entity, least)
+        x0, y0, x1, y1 = zip(*told["boxes"], strict=True)
+        value = told["value"]
+        yield [
+            document.id,
+            told["page"],
+            told["label"],
+            told["text"],
+            "" if value is None else " ".join(str(v) for v in (value["value"], value.get("currency")) if v),
+            told["score"],
+            told["ocr_score"],
+            "yes" if told["review"] else "",
+            min(x0),
+            min(y0),
+            max(x1),
+            max(y1),
+        ]
+
+
+class Writer:
+    """Writes answers as json, jsonl or csv, one after the other: a long run can be read while it goes on."""
+
+    def __init__(self, file: TextIO, form: str, least: float = 0.0) -> None:
+        self.file, self.form, self.least = file, form, least
+        self.count = 0
+        if form == "csv":
+            csv.writer(file).writerow(COLUMNS)
+
+    def write(self, document: Document) -> None:
+        """Write one document."""
+        if self.form == "csv":
+            csv.writer(self.file).writerows([safe_cell(cell) for cell in row] for row in rows(document, self.least))
+        elif self.form == "jsonl":
+            self.file.write(json.dumps(answer(document, self.least), ensure_ascii=False) + "\n")
+        else:
+            text = json.dumps(answer(document, self.least), ensure_ascii=False, indent=2)
+            self.file.write(("[\n" if self.count == 0 else ",\n") + text)
+        self.count += 1
+        self.file.flush()
+
+    def close(self) -> None:
+        """End the list."""
+        if self.form == "json":
+            self.file.write("[]\n" if self.count == 0 else "\n]\n")
+            self.file.flush()
+
+
+def safe_cell(cell: Any) -> Any:
+    """Keep a spreadsheet from taking what a document says for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "@", "\t", "\r") else cell

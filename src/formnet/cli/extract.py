@@ -1,0 +1,167 @@
+"""`formnet extract`: files in, fields out."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from formnet.document import Document
+    from formnet.extractor import Extractor
+
+
+class Output(StrEnum):
+    """How fields are told."""
+
+    table = "table"
+    json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+
+
+def extract(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PDFs, pictures, OCR output, or folders.")],
+    model: Annotated[
+        str, typer.Option(help="A shipped model's name, a folder that formnet train wrote, or a Hub repository.")
+    ] = "receipts",
+    ocr: Annotated[str, typer.Option(help="auto, rapidocr or tesseract, for pages that are pictures.")] = "auto",
+    form: Annotated[Output | None, typer.Option("--format", help="A table on a terminal, else JSON.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of printing.")] = None,
+    overlay: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the fields onto the pages.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one HTML file to look through.")] = None,
+    min_score: Annotated[
+        float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
+    ] = 0.0,
+) -> None:
+    """Read documents and give their fields; exit with 1 if some file could not be read."""
+    from formnet.answers import Writer
+    from formnet.cli.train import quiet
+    from formnet.extractor import Extractor
+
+    quiet()
+    paths = list(_expand(files))
+    if form is None:
+        form = _by_name(output) or (Output.table if output is None and sys.stdout.isatty() else Output.json)
+    extractor = Extractor.from_pretrained(model, ocr=ocr)
+    failed: list[Path] = []
+    kept: list[Document] = []
+    target = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
+    with target if output else nullcontext():
+        writer = None if form == Output.table else Writer(target, form.value, min_score)
+        for document in extractor.label(_read_all(paths, extractor, failed), chunk=_CHUNK):
+            if writer:
+                writer.write(document)
+            else:
+                _print(document, min_score)
+            if overlay:
+                _draw(document, overlay, extractor, min_score)
+            if report:
+                kept.append(document)
+        if writer:
+            writer.close()
+    if report:
+        from formnet.views.report import write_report
+
+        write_report(kept, report, min_score, f"model {model}")
+    if failed:
+        typer.echo(f"formnet: {len(failed)} of {len(paths)} files could not be read.", err=True)
+        raise typer.Exit(1)
+
+
+#: Documents read before the network looks at them: enough for batches, few enough to see progress.
+_CHUNK = 16
+
+
+def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> "Iterator[Document]":
+    """Read file after file; what cannot be read is told and passed over."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from formnet.errors import FormNetError
+    from formnet.readers import read
+
+    console = Console(stderr=True)
+    shown = len(paths) > 1 and console.is_terminal
+    for path in track(paths, "reading", console=console, transient=True) if shown else paths:
+        try:
+            yield from read(path, extractor.ocr)
+        except FormNetError as error:
+            failed.append(path)
+            message = str(error)
+            typer.echo(f"formnet: {message if str(path) in message else f'{path}: {message}'}", err=True)
+
+
+def _expand(files: list[Path]) -> Iterator[Path]:
+    """Give files as they are and what a folder holds, sorted; a folder without any is a mistake."""
+    from formnet.errors import DocumentError
+    from formnet.readers import SUFFIXES, readable
+
+    for file in files:
+        if not file.is_dir():
+            yield file
+            continue
+        found = readable(file)
+        if not found:
+            raise DocumentError(f"{file}: holds no file that can be read; known are {', '.join(SUFFIXES)}.")
+        yield from found
+
+
+def _by_name(output: Path | None) -> Output | None:
+    suffix = output.suffix.lower().lstrip(".") if output else ""
+    return Output(suffix) if suffix in ("json", "jsonl", "csv") else None
+
+
+def _print(document: "Document", least: float) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from formnet.answers import needs_review, rows
+
+    table = Table(title=Text(document.id), title_justify="left", title_style="bold")
+    for name in ("field", "text", "value"):
+        table.add_column(name, overflow="fold")
+    for name in ("page", "sure", "OCR"):
+        table.add_column(name, justify="right")
+    for entity, row in zip(document.entities, rows(document, least), strict=True):
+        sure, ocr = ("" if score is None else f"{score:.2f}" for score in (entity.score, entity.ocr_score))
+        review = needs_review(entity, least)
+        cells = (Text(entity.label), Text(entity.text), Text(str(row[4])), str(row[1]), f"{sure} ?" if review else sure)
+        table.add_row(*cells, ocr, style="yellow" if review else None)
+    if document.entities:
+        Console().print(table)
+    else:
+        read_by = {page.read_by for page in document.pages if page.read_by}
+        how = f", read by {', '.join(sorted(read_by))}" if read_by else ""
+        Console().print(Text(f"{document.id}: no field found among {document.num_words} words{how}."))
+
+
+def _draw(document: "Document", folder: Path, extractor: "Extractor", least: float) -> None:
+    from formnet.views.overlay import save_overlays
+
+    labels = [label for scheme in extractor.heads.values() for label in scheme.entity_types]
+    for file in save_overlays(document, folder, labels, least):
+        typer.echo(f"drawn: {file}", err=True)
+
+
+def export(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write model.onnx and what goes with it.")],
+    int8: Annotated[bool, typer.Option("--int8", help="Store and multiply matrices in eight bits.")] = False,
+) -> None:
+    """Write a trained network as ONNX, for onnxruntime; `--model FOLDER` then extracts with it."""
+    from formnet.cli.train import quiet
+    from formnet.exported import OnnxNetwork, export_onnx
+    from formnet.extractor import Extractor
+
+    quiet()
+    extractor = Extractor.from_pretrained(model)
+    if isinstance(extractor.model, OnnxNetwork):
+        raise typer.BadParameter(f"{model}: is exported already")
+    written = export_onnx(extractor.model, folder, int8=int8)
+    extractor.encoder.tokenizer.save(str(folder / "tokenizer.json"))
+    typer.echo(f"{written}: {written.stat().st_size / 2**20:.1f} MiB")

@@ -1,0 +1,82 @@
+"""From the picture to the fields, and what was lost on the way: by OCR, by its reading order, or by the network."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from formnet.alignment import align
+from formnet.document import Document
+from formnet.evaluation.counts import bootstrap
+from formnet.evaluation.fields import best_values, field_counts, same_value
+from formnet.extractor import Extractor
+from formnet.ocr import OcrEngine
+from formnet.readers import read
+from formnet.reading_order import reorder
+
+#: Why a keyed-in value was not given back.
+LOSSES = {
+    "misread": "no words that the engine saw say it",
+    "scattered": "the engine saw its words, but does not read them one after the other",
+    "network": "missed with the corpus's own words, too",
+    "unsettled": "the engine's words say it, and with the corpus's own words it was found",
+}
+
+
+def end_to_end(
+    extractor: Extractor, documents: Sequence[Document], engines: Sequence[OcrEngine], head: str
+) -> dict[str, Any]:
+    """Score fields with the corpus's own words and with each engine's, and count what each loss is made of."""
+    names = extractor.heads[head].entity_types
+    own = _values(extractor, documents, head)
+    by_engine: dict[str, Any] = {}
+    for engine in engines:
+        start = perf_counter()
+        seen = [read_again(document, engine) for document in documents]
+        seconds = (perf_counter() - start) / max(len(documents), 1)
+        found = _values(extractor, seen, head)
+        causes = Counter(
+            _cause(document, name, value, before)
+            for document, after, before in zip(seen, found, own, strict=True)
+            for name, value in document.fields.items()
+            if name in names and not (name in after and same_value(value, after[name]))
+        )
+        by_engine[engine.name] = {
+            "fields": _score(extractor, seen, head),
+            "fields_in_raster_order": _score(extractor, [reorder(document, "raster") for document in seen], head),
+            "seconds_a_page": seconds,
+            "lost": {cause: causes[cause] for cause in LOSSES},
+        }
+    own_words = _score(extractor, documents, head)
+    return {"documents": len(documents), "own_words": own_words, "engines": by_engine, "losses": LOSSES}
+
+
+def read_again(document: Document, engine: OcrEngine) -> Document:
+    """Give a document with an engine's words instead of its own, and the same keyed-in values."""
+    image = document.pages[0].image
+    assert image is not None
+    (seen,) = read(image, engine)
+    return replace(seen, id=document.id, fields=document.fields)
+
+
+def _values(extractor: Extractor, documents: Sequence[Document], head: str) -> list[dict[str, str]]:
+    names = extractor.heads[head].entity_types
+    return [best_values(found, names) for found in extractor.entities(documents, head)]
+
+
+def _score(extractor: Extractor, documents: Sequence[Document], head: str) -> dict[str, Any]:
+    counts = field_counts(documents, extractor.entities(documents, head), extractor.heads[head].entity_types)
+    return {**counts.to_json(), "interval": bootstrap(counts.by_document)}
+
+
+def _cause(document: Document, name: str, value: str, before: Mapping[str, str]) -> str:
+    """Say why a value was lost."""
+    alone = replace(document, fields={name: value}, entities=())
+    matched = align(alone).matches.get(name)
+    if matched is None or not same_value(value, " ".join(document.texts[i] for i in matched.words)):
+        return "misread"
+    words = sorted(matched.words)
+    if words[-1] - words[0] + 1 != len(words):
+        return "scattered"
+    return "unsettled" if name in before and same_value(value, before[name]) else "network"

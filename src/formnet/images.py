@@ -1,0 +1,76 @@
+"""Pictures of pages: opened within limits, turned as the camera says, one frame at a time."""
+
+import struct
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+from formnet.errors import DocumentError, LimitError
+
+#: Pictures of more pixels than this are refused rather than unpacked.
+MOST_PIXELS = 100_000_000
+#: A file with more pages than this should be split.
+MOST_PAGES = 2_000
+#: No file larger than this is opened.
+MOST_BYTES = 512 * 2**20
+#: What a scan may be; formats that run programs are not among them.
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
+
+
+def frames(path: Path) -> Iterator[Image.Image]:
+    """Give the pictures in a file one by one: a TIFF may hold many."""
+    with _opened(path) as image:
+        count = getattr(image, "n_frames", 1)
+        if image.format in ("GIF", "WEBP", "PNG"):  # what moves is not a stack of pages
+            count = 1
+        if count > MOST_PAGES:
+            raise LimitError(f"{path}: has {count:,} pages; the limit is {MOST_PAGES:,}. Split it.")
+        for number in range(count):
+            yield _frame(path, image, number)
+
+
+def frame(path: Path, number: int = 0) -> Image.Image:
+    """Give one picture of a file."""
+    with _opened(path) as image:
+        return _frame(path, image, number)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Image.Image]:
+    refuse_large(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd metadata; what matters is raised
+            with Image.open(path, formats=FORMATS) as image:
+                yield image
+    except (OSError, ValueError, SyntaxError, TypeError, KeyError, EOFError, struct.error) as error:
+        raise DocumentError(f"{path}: cannot be opened as an image: {str(error).rstrip('.')}.") from error
+    except Image.DecompressionBombError as error:
+        raise LimitError(f"{path}: unpacks to too many pixels: {str(error).rstrip('.')}.") from error
+
+
+def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
+    if number:
+        image.seek(number)
+    if image.width * image.height > MOST_PIXELS:
+        raise LimitError(f"{path}: has {image.width:,} × {image.height:,} pixels; the limit is {MOST_PIXELS:,}.")
+    turned = ImageOps.exif_transpose(image)
+    if turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info:  # what is clear is paper
+        turned = turned.convert("RGBA")
+        paper = Image.new("RGBA", turned.size, (255, 255, 255, 255))
+        turned = Image.alpha_composite(paper, turned)
+    return turned.convert("RGB")
+
+
+def refuse_large(path: Path) -> None:
+    """Refuse a file that is not there, empty or too large, before anything reads it."""
+    if not path.is_file():
+        raise DocumentError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}.")
+    size = path.stat().st_size
+    if size == 0:
+        raise DocumentError(f"{path}: is empty.")
+    if size > MOST_BYTES:
+        raise LimitError(f"{path}: has {size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB.")

@@ -1,0 +1,121 @@
+"""A document as a task, and the interface in which people label it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
+
+from formnet.boxes import Box
+from formnet.document import Document, Entity, Page
+from formnet.errors import LabelError
+
+#: Where Label Studio serves files from its own disk.
+LOCAL_FILES = "/data/local-files/?d="
+
+_COLOURS = (
+    "#d62728",
+    "#1f77b4",
+    "#2ca02c",
+    "#9467bd",
+    "#ff7f0e",
+    "#17becf",
+    "#e377c2",
+    "#8c564b",
+    "#bcbd22",
+    "#7f7f7f",
+)
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_task(document: Document, *, model_version: str | None = None, images: str | None = None) -> dict[str, Any]:
+    """Give a document as a task: its entities are a person's labels, or a model's guesses if the model is named.
+
+    The document itself goes along, so that nothing is lost on the way back; without entities the task is one that
+    nobody has labelled. `images` is put before the scans' file names to make URLs of them. Without it Label Studio is
+    to serve them from its own disk, the root of which it must then be allowed to serve.
+    """
+    urls = [_url(page, images) for page in document.pages]
+    task: dict[str, Any] = {
+        "data": {"ocr": urls[0] if urls else "", "pages": urls, "formnet": document.to_json()},
+    }
+    result = [part for number, entity in enumerate(document.entities) for part in _results(document, number, entity)]
+    for question, answer in document.links:
+        ends = {"from_id": region_id(question), "to_id": region_id(answer)}
+        result.append({"type": "relation", **ends, "direction": "right", "labels": []})
+    if result and model_version is None:
+        task["annotations"] = [{"result": result, "was_cancelled": False, "ground_truth": False}]
+    elif result:
+        scores = [entity.score for entity in document.entities if entity.score is not None]
+        mean = {"score": sum(scores) / len(scores)} if scores else {}
+        task["predictions"] = [{"model_version": model_version, **mean, "result": result}]
+    return task
+
+
+def labelling_config(labels: Iterable[str], *, several_pages: bool = False) -> str:
+    """Give the interface that tasks are made for: draw a box, give it a label, see the text.
+
+    >>> print(labelling_config(["total"]))
+    <View>
+      <RectangleLabels name="label" toName="image">
+        <Label value="total" background="#d62728"/>
+      </RectangleLabels>
+      <Image name="image" value="$ocr" zoom="true"/>
+      <TextArea name="transcription" toName="image" perRegion="true" editable="true" displayMode="region-list"/>
+    </View>
+    """
+    rows = []
+    for number, label in enumerate(dict.fromkeys(labels)):
+        if not label.strip() or _NOT_XML.search(label):
+            raise LabelError(f"label {label!r} cannot be written in XML; rename it.")
+        rows.append(f'    <Label value={quoteattr(label)} background="{_COLOURS[number % len(_COLOURS)]}"/>\n')
+    if not rows:
+        raise LabelError("a labelling interface needs at least one label.")
+    shown = 'valueList="$pages"' if several_pages else 'value="$ocr"'
+    return (
+        "<View>\n"
+        '  <RectangleLabels name="label" toName="image">\n'
+        f"{''.join(rows)}"
+        "  </RectangleLabels>\n"
+        f'  <Image name="image" {shown} zoom="true"/>\n'
+        '  <TextArea name="transcription" toName="image" perRegion="true" editable="true" displayMode="region-list"/>\n'
+        "</View>"
+    )
+
+
+def region_id(entity: int) -> str:
+    """Name the region that an entity becomes."""
+    return f"entity-{entity}"
+
+
+def shares(entity: Entity, page: Page) -> Box:
+    """Give the box around all of an entity's lines as shares of its page."""
+    x0, y0, x1, y1 = zip(*entity.boxes, strict=True)
+    return min(x0) / page.width, min(y0) / page.height, max(x1) / page.width, max(y1) / page.height
+
+
+def _results(document: Document, number: int, entity: Entity) -> Iterator[dict[str, Any]]:
+    page = document.pages[entity.page]
+    x0, y0, x1, y1 = (100 * share for share in shares(entity, page))
+    box = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0, "rotation": 0}
+    common: dict[str, Any] = {
+        "id": region_id(number),
+        "to_name": "image",
+        "original_width": max(round(page.width), 1),
+        "original_height": max(round(page.height), 1),
+        "image_rotation": 0,
+        "item_index": entity.page,
+    }
+    if entity.score is not None:
+        common["score"] = entity.score
+    label, text = {**box, "rectanglelabels": [entity.label]}, {**box, "text": [entity.text]}
+    yield {**common, "type": "rectanglelabels", "from_name": "label", "value": label}
+    yield {**common, "type": "textarea", "from_name": "transcription", "value": text}
+
+
+def _url(page: Page, images: str | None) -> str:
+    if page.image is None:
+        return ""
+    if images is None:
+        return LOCAL_FILES + quote(page.image.as_posix().lstrip("/"))
+    return images + quote(page.image.name)

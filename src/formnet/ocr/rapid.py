@@ -1,0 +1,84 @@
+"""RapidOCR: detection and recognition by networks that come with the package."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.metadata import version
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from formnet.boxes import Box, split_line
+from formnet.ocr import Reading
+
+
+class Engine:
+    """RapidOCR; its lines are cut into words where its own text has spaces."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # it keeps what it was asked in itself
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+    def __setstate__(self, _: dict[str, Any]) -> None:
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The package and its version."""
+        return f"rapidocr {version('rapidocr')}"
+
+    @cached_property
+    def _engine(self) -> Any:
+        from rapidocr import RapidOCR
+
+        return RapidOCR(params={"Global.log_level": "error"})
+
+    def read(self, image: Image.Image) -> Reading:
+        """Read words; boxes are in the picture's pixels."""
+        pixels = np.asarray(image.convert("RGB"))[:, :, ::-1]  # it wants BGR
+        with self._lock:
+            result = self._engine(pixels, return_word_box=True)
+        if result.boxes is None or result.txts is None:
+            return Reading((), (), ())
+        words = list(_words(result))
+        return Reading([w[0] for w in words], [w[1] for w in words], [w[2] for w in words])
+
+
+def _words(result: Any) -> Iterator[tuple[str, Box, float]]:
+    pieces_by_line = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
+    for text, quad, score, pieces in zip(result.txts, result.boxes, result.scores, pieces_by_line, strict=True):
+        parts = text.split()
+        yield from _placed(parts, pieces) or _shared(text, np.asarray(quad), float(score))
+
+
+def _placed(parts: Sequence[str], pieces: Sequence[Any]) -> list[tuple[str, Box, float]]:
+    """Give each word the pieces that spell it; nothing if they spell something else."""
+    found: list[tuple[str, Box, float]] = []
+    waiting = [(str(t).strip(), float(s), np.asarray(b)) for t, s, b in pieces if b is not None and str(t).strip()]
+    if "".join(t for t, _, _ in waiting) != "".join(parts):
+        return []
+    for part in parts:
+        spelt, corners, scores = "", [], []
+        while len(spelt) < len(part) and waiting:
+            text, score, quad = waiting.pop(0)
+            spelt += text
+            corners.append(quad)
+            scores.append(score)
+        if spelt != part:
+            return []
+        found.append((part, _around(np.concatenate(corners)), min(scores)))
+    return found
+
+
+def _shared(text: str, quad: NDArray[np.floating], score: float) -> list[tuple[str, Box, float]]:
+    """Give each word of a line its share of the line's width."""
+    return [(part, box, score) for part, box in zip(*split_line(text, _around(quad)), strict=True)]
+
+
+def _around(points: NDArray[np.floating]) -> Box:
+    (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return x0, y0, x1, y1

@@ -1,0 +1,152 @@
+"""PDF files by pypdfium2: opened within limits, their own words, and pictures of their pages.
+
+PDFium is not made for threads: one at a time.
+"""
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+from PIL import Image
+
+from formnet.boxes import Box
+from formnet.errors import DocumentError, LimitError
+from formnet.images import MOST_PAGES, refuse_large
+
+#: More characters than this on one page are not a page.
+MOST_CHARACTERS = 500_000
+#: For reading by OCR.
+DOTS_PER_INCH = 200
+LONGEST_SIDE = 4000  # pixels, however large the page says it is
+
+_LOCK = RLock()
+#: Device units per point, since PDFium gives whole ones.
+_FINE = 64
+
+
+@dataclass(frozen=True)
+class TextLayer:
+    """A page's own words, as they come in the file."""
+
+    width: float
+    height: float
+    texts: list[str]
+    boxes: list[Box]
+    pictured: float  # the share of the page that its largest picture covers
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its characters are characters: fonts without a map to Unicode give private ones."""
+        characters = "".join(self.texts)
+        strange = sum(c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or ord(c) < 32 for c in characters)
+        return bool(characters) and strange <= 0.2 * len(characters)
+
+
+@contextmanager
+def open_pdf(path: Path) -> Iterator[Any]:
+    """Open a file that is not too large, not encrypted and not broken."""
+    refuse_large(path)
+    try:
+        with _LOCK:
+            document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise DocumentError(f"{path}: is encrypted; save it without its password first.") from error
+        raise DocumentError(f"{path}: cannot be opened as a PDF: {error}.") from error
+    try:
+        if len(document) > MOST_PAGES:
+            raise LimitError(f"{path}: has {len(document):,} pages; the limit is {MOST_PAGES:,}. Split it.")
+        if len(document) == 0:
+            raise DocumentError(f"{path}: has no pages.")
+        yield document
+    except pypdfium2.PdfiumError as error:
+        raise DocumentError(f"{path}: a page cannot be read: {error}.") from error
+    finally:
+        with _LOCK:
+            document.close()
+
+
+def text_layer(document: Any, number: int) -> TextLayer:
+    """Give a page's own words, turned as the page is shown."""
+    with _LOCK:
+        page = document[number]
+        width, height = page.get_size()
+        text = page.get_textpage()
+        count = text.count_chars()
+        if count > MOST_CHARACTERS:
+            raise LimitError(f"page {number + 1} has {count:,} characters; the limit is {MOST_CHARACTERS:,}.")
+        words = list(_words(text.raw, count))
+        texts = ["".join(map(chr, codes)) for codes, _ in words]
+        boxes = [_shown(page, width, height, box) for _, box in words]
+        return TextLayer(width, height, texts, boxes, _pictured(page))
+
+
+def _words(text: Any, count: int) -> Iterator[tuple[list[int], Box]]:
+    """Give words as characters and the box around them, in the page's own coordinates (y upwards)."""
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    codes: list[int] = []
+    box: Box | None = None
+    for i in range(count):
+        code = pdfium.FPDFText_GetUnicode(text, i)
+        if _is_space(code):
+            if codes and box is not None:
+                yield codes, box
+            codes, box = [], None
+            continue
+        if not pdfium.FPDFText_GetCharBox(text, i, left, right, bottom, top):
+            continue
+        codes.append(code)
+        x0, y0, x1, y1 = left.value, bottom.value, right.value, top.value
+        box = (x0, y0, x1, y1) if box is None else (min(box[0], x0), min(box[1], y0), max(box[2], x1), max(box[3], y1))
+    if codes and box is not None:
+        yield codes, box
+
+
+def _is_space(code: int) -> bool:
+    """Tell what ends a word: spaces, line ends, and what is no character at all."""
+    return code <= 32 or code in (0xA0, 0xAD, 0xFFFE, 0xFFFF) or 0xD800 <= code <= 0xDFFF or code > 0x10FFFF
+
+
+def _shown(page: Any, width: float, height: float, box: Box) -> Box:
+    """Turn a box as the page is turned when shown, origin top left."""
+    x, y = ctypes.c_int(), ctypes.c_int()
+    size = max(round(width * _FINE), 1), max(round(height * _FINE), 1)
+    corners = []
+    for corner in ((box[0], box[1]), (box[2], box[3])):
+        pdfium.FPDF_PageToDevice(page.raw, 0, 0, *size, 0, *corner, x, y)
+        corners.append((x.value / _FINE, y.value / _FINE))
+    (ax, ay), (bx, by) = corners
+    return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
+
+
+def _pictured(page: Any) -> float:
+    """Give the share of the page that its largest picture covers."""
+    width, height = page.get_size()
+    largest = 0.0
+    for thing in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=2):
+        left, bottom, right, top = thing.get_bounds()
+        largest = max(largest, float((right - left) * (top - bottom)))
+    return min(largest / max(float(width * height), 1e-9), 1.0)
+
+
+def picture(document: Any, number: int) -> Image.Image:
+    """Draw a page as it is shown."""
+    with _LOCK:
+        page = document[number]
+        scale = min(DOTS_PER_INCH / 72, LONGEST_SIDE / max(*page.get_size(), 1.0))
+        image: Image.Image = page.render(scale=scale).to_pil().convert("RGB")
+    return image
+
+
+def page_picture(path: Path, number: int) -> Image.Image:
+    """Draw one page of a file."""
+    with open_pdf(path) as document:
+        if not 0 <= number < len(document):
+            raise DocumentError(f"{path}: has no page {number + 1}.")
+        return picture(document, number)

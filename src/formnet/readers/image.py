@@ -1,0 +1,36 @@
+"""Pictures: scans and photographs, read by an OCR engine, one page a frame."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from PIL import Image
+
+from formnet.builder import DocumentBuilder
+from formnet.document import Document
+from formnet.images import frames
+from formnet.ocr import OcrEngine
+
+
+def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
+    """Give the file as one document."""
+    build = DocumentBuilder(str(path))
+    for number, image in enumerate(frames(path)):
+        add_picture(build, image, engine(), path, number)
+    yield build.done()
+
+
+def add_picture(
+    build: DocumentBuilder, image: Image.Image, engine: OcrEngine, path: Path, frame: int, unit: float = 1.0
+) -> None:
+    """Add a page with the words that an engine sees on its picture; a pixel is so many units of the page."""
+    seen = engine.read(image)
+    build.add_page(
+        seen.texts,
+        [[side * unit for side in box] for box in seen.boxes],
+        image.width * unit,
+        image.height * unit,
+        confidences=seen.confidences,
+        image=path,
+        frame=frame,
+        read_by=engine.name,
+    )

@@ -1,0 +1,123 @@
+"""A page with the entities found on it: a frame and a label each, in colours that the colour-blind can tell apart."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+from formnet.document import Document, Entity
+from formnet.views.canvas import OVERSAMPLING, page_canvas
+
+Colour = tuple[int, int, int]
+#: Okabe and Ito's colours, without those that vanish on paper.
+PALETTE: tuple[Colour, ...] = (
+    (0, 114, 178),
+    (213, 94, 0),
+    (0, 130, 95),
+    (170, 70, 130),
+    (160, 110, 0),
+    (30, 120, 170),
+    (90, 90, 90),
+)
+_PAPER = (255, 255, 255)
+_Place = tuple[float, float, float, float]
+
+
+def colours_of(labels: Iterable[str]) -> dict[str, Colour]:
+    """Give each label its colour, the same wherever the same labels are."""
+    return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(set(labels)))}
+
+
+def save_overlays(document: Document, folder: Path, labels: Iterable[str], least: float = 0.0) -> list[Path]:
+    """Write a picture of each page that has words, named after the document and the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for number, image in draw_entities(document, labels, least):
+        file = folder / f"{file_name(document.id)}-{number + 1}.png"
+        image.save(file)
+        written.append(file)
+    return written
+
+
+def file_name(identity: str) -> str:
+    """Make a document's id the name of a file: its last part, and nothing that a path could be made of."""
+    last = identity.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in last).strip(".")
+    return name[:100] or "document"
+
+
+def draw_entities(document: Document, labels: Iterable[str], least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
+    """Draw each page that has words, by number; entities that are less sure than `least` have a dashed frame."""
+    colours = colours_of([*labels, *(entity.label for entity in document.entities)])
+    for number, page in enumerate(document.pages):
+        if not page.texts and page.image is None:
+            continue
+        canvas = page_canvas(page, 0.35)
+        found = [entity for entity in document.entities if entity.page == number]
+        taken: list[_Place] = []
+        for entity in found:
+            for box in entity.boxes:
+                place = _grown(tuple(c * canvas.scale for c in box))
+                doubtful = (entity.score or 0.0) < least
+                _frame(canvas.pen, place, colours[entity.label], dashed=doubtful)
+                taken.append(place)
+        for entity in found:
+            first = _grown(tuple(c * canvas.scale for c in entity.boxes[0]))
+            _caption(canvas.pen, first, _said(entity), colours[entity.label], taken, canvas.image.size)
+        yield number, canvas.finish()
+
+
+def _said(entity: Entity) -> str:
+    return entity.label if entity.score is None else f"{entity.label} {entity.score:.2f}"
+
+
+def _grown(box: tuple[float, ...]) -> _Place:
+    by = 3 * OVERSAMPLING
+    x0, y0, x1, y1 = box
+    return x0 - by, y0 - by, x1 + by, y1 + by
+
+
+def _frame(pen: ImageDraw.ImageDraw, place: _Place, colour: Colour, *, dashed: bool) -> None:
+    width = 2 * OVERSAMPLING
+    if not dashed:
+        pen.rectangle(place, outline=colour, width=width)
+        return
+    x0, y0, x1, y1 = place
+    for ax, ay, bx, by in ((x0, y0, x1, y0), (x1, y0, x1, y1), (x1, y1, x0, y1), (x0, y1, x0, y0)):
+        length = max(abs(bx - ax), abs(by - ay), 1.0)
+        step = 10.0 * OVERSAMPLING
+        at = 0.0
+        while at < length:
+            start, stop = at / length, min(at + step * 0.55, length) / length
+            pen.line(
+                (ax + (bx - ax) * start, ay + (by - ay) * start, ax + (bx - ax) * stop, ay + (by - ay) * stop),
+                colour,
+                width,
+            )
+            at += step
+
+
+def _caption(
+    pen: ImageDraw.ImageDraw, box: _Place, text: str, colour: Colour, taken: list[_Place], size: tuple[int, int]
+) -> None:
+    """Write beside a frame where nothing is written yet: above, below, to the right, to the left."""
+    font = ImageFont.load_default(13 * OVERSAMPLING)
+    gap = 2 * OVERSAMPLING
+    middle = (box[1] + box[3]) / 2
+    wanted: Sequence[tuple[tuple[float, float], str]] = (
+        ((box[0], box[1] - gap), "lb"),
+        ((box[0], box[3] + gap), "lt"),
+        ((box[2] + gap, middle), "lm"),
+        ((box[0] - gap, middle), "rm"),
+    )
+    places = [(at, anchor, pen.textbbox(at, text, font, anchor=anchor)) for at, anchor in wanted]
+    inside = [p for p in places if p[2][0] >= 0 and p[2][1] >= 0 and p[2][2] <= size[0] and p[2][3] <= size[1]]
+    choices = inside or places
+    at, anchor, place = min(choices, key=lambda p: sum(_overlap(p[2], other) for other in taken))
+    pen.rectangle((place[0] - gap, place[1] - gap, place[2] + gap, place[3] + gap), fill=_PAPER)
+    pen.text(at, text, colour, font, anchor=anchor)
+    taken.append(place)
+
+
+def _overlap(a: _Place, b: _Place) -> float:
+    return max(min(a[2], b[2]) - max(a[0], b[0]), 0.0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0.0)

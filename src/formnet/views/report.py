@@ -1,0 +1,104 @@
+"""A page to look through what was found: one file of HTML that needs nothing else, fields sorted by doubt."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+
+from formnet.answers import entity_answer
+from formnet.document import Document, Entity, Page
+from formnet.views.canvas import page_canvas
+from formnet.views.overlay import Colour, colours_of
+
+#: The longer side of a page's picture in the report.
+SIDE = 1400
+
+_ASSETS = files(__package__)
+
+
+def write_report(documents: Sequence[Document], file: Path, least: float = 0.0, model: str = "") -> None:
+    """Write documents with what was found in them."""
+    labels = colours_of(entity.label for document in documents for entity in document.entities)
+    doubtful = sum((entity.score or 0.0) < least for document in documents for entity in document.entities)
+    total = sum(len(document.entities) for document in documents)
+    about = f"{len(documents)} documents, {total} fields" + (f", {doubtful} to review" if least else "")
+    parts = [
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
+        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; "
+        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
+        f"<title>FormNet: {escape(about)}</title><style>{_asset('report.css')}</style>",
+        f"<header><h1>{escape(about)}</h1><p>{escape(model)}</p></header>",
+    ]
+    for number, document in enumerate(documents):
+        parts.append(_section(document, number, labels, least))
+    parts.append(f"<script>{_asset('report.js')}</script></html>\n")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _section(document: Document, number: int, colours: dict[str, Colour], least: float) -> str:
+    names = {id(entity): f"{number}-{i}" for i, entity in enumerate(document.entities)}
+    figures = []
+    for place, page in enumerate(document.pages):
+        found = [entity for entity in document.entities if entity.page == place]
+        figures.append(_figure(page, place, found, names, colours, least))
+    by_doubt = sorted(document.entities, key=lambda entity: entity.score or 0.0)
+    rows = "".join(_row(entity, names[id(entity)], colours, least) for entity in by_doubt)
+    table = (
+        "<table><thead><tr><th>field<th>text<th>sure<th>OCR</tr></thead><tbody>" + rows + "</tbody></table>"
+        if rows
+        else "<p>Nothing was found.</p>"
+    )
+    return (
+        f"<section><h2>{escape(document.id)}</h2><div>{''.join(figures)}</div><div class=fields>{table}</div></section>"
+    )
+
+
+def _figure(
+    page: Page, place: int, found: Sequence[Entity], names: dict[int, str], colours: dict[str, Colour], least: float
+) -> str:
+    rects = []
+    for entity in found:
+        colour = "rgb({},{},{})".format(*colours[entity.label])
+        doubt = " class=doubt" if (entity.score or 0.0) < least else ""
+        for x0, y0, x1, y1 in entity.boxes:
+            rects.append(
+                f'<rect{doubt} data-e="{names[id(entity)]}" x="{x0:.2f}" y="{y0:.2f}" width="{x1 - x0:.2f}" '
+                f'height="{y1 - y0:.2f}" fill="{colour}" stroke="{colour}"><title>{escape(entity.label)}: '
+                f"{escape(entity.text)}</title></rect>"
+            )
+    read_by = f", read by {page.read_by}" if page.read_by else ""
+    return (
+        f'<figure><div><img alt="page {place + 1}" src="data:image/jpeg;base64,{_picture(page)}">'
+        f'<svg viewBox="0 0 {page.width:.2f} {page.height:.2f}" preserveAspectRatio="none">{"".join(rects)}</svg></div>'
+        f"<figcaption>page {place + 1}{escape(read_by)}</figcaption></figure>"
+    )
+
+
+def _picture(page: Page) -> str:
+    image = page_canvas(page, 0.0).finish()
+    image.thumbnail((SIDE, SIDE))
+    jpeg = BytesIO()
+    image.save(jpeg, "JPEG", quality=80)
+    return b64encode(jpeg.getvalue()).decode()
+
+
+def _row(entity: Entity, name: str, colours: dict[str, Colour], least: float) -> str:
+    told = entity_answer(entity, least)
+    value = told["value"]
+    said = ""
+    if value is not None:
+        said = f"<br><small>{escape(' '.join(str(v) for v in (value['value'], value.get('currency')) if v))}</small>"
+    colour = "rgb({},{},{})".format(*colours[entity.label])
+    doubt = " class=doubt" if told["review"] else ""
+    scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (entity.score, entity.ocr_score))
+    return (
+        f'<tr{doubt} tabindex=0 data-e="{name}"><td><span class=dot style="background:{colour}"></span>'
+        f"{escape(entity.label)}<td class=t>{escape(entity.text)}{said}{scores}</tr>"
+    )

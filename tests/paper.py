@@ -1,0 +1,51 @@
+"""Documents made for tests: a page of text as a picture, as a PDF with its own words, or as a scan in a PDF."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+
+LINES = ("ACME STORES", "Invoice 4711", "Date 03/04/2019", "Total 12.50")
+
+
+def picture(lines: Sequence[str] = LINES, size: tuple[int, int] = (600, 800)) -> Image.Image:
+    """Draw lines in large black type."""
+    image = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(image)
+    for number, line in enumerate(lines):
+        pen.text((40, 40 + 90 * number), line, "black", ImageFont.load_default(44))
+    return image
+
+
+def text_pdf(pages: Sequence[Sequence[str]] = (LINES,), *, rotate: int = 0) -> bytes:
+    """Write a PDF whose pages have words of their own, in Helvetica."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    kids = []
+    for lines in pages:
+        shown = "".join(f"BT /F1 20 Tf 72 {720 - 40 * i} Td ({line}) Tj ET\n" for i, line in enumerate(lines)).encode()
+        objects.append(b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"endstream")
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate %d /Contents %d 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (rotate, len(objects))
+        )
+        kids.append(b"%d 0 R" % len(objects))
+    objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
+    file = BytesIO()
+    file.write(b"%PDF-1.4\n")
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(file.tell())
+        file.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
+    start = file.tell()
+    file.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1))
+    for place in places:
+        file.write(b"%010d 00000 n \n" % place)
+    file.write(b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start))
+    return file.getvalue()
+
+
+def scanned_pdf(path: Path) -> Path:
+    """Write a PDF that is a picture."""
+    picture().save(path, "PDF", resolution=72)
+    return path

@@ -1,0 +1,238 @@
+"""PDFs and pictures: what is read off them, and what is refused."""
+
+import pickle
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from pypdf import PdfReader, PdfWriter
+
+from formnet import images, ocr, pdfs
+from formnet.document import Document
+from formnet.errors import DocumentError, LimitError, OcrError
+from formnet.ocr import Reading, find_engine
+from formnet.ocr.tesseract import parse
+from formnet.readers import kind_of, read
+from formnet.scans import scan_of
+from paper import LINES, picture, scanned_pdf, text_pdf
+
+WORDS = tuple(" ".join(LINES).split())
+ENGINES = [
+    pytest.param(name, marks=pytest.mark.skipif(not ocr.is_installed(name), reason=f"{name} is not installed"))
+    for name in ocr.ENGINES
+]
+
+
+class Nothing:
+    """An engine that sees nothing, for files that need none."""
+
+    name = "nothing"
+
+    def read(self, _: Image.Image) -> Reading:
+        return Reading((), (), ())
+
+
+def only(path: Path, engine: object = "auto") -> Document:
+    (document,) = read(path, engine)
+    return document
+
+
+# PDF
+
+
+def test_a_pdf_gives_its_own_words(tmp_path: Path) -> None:
+    file = tmp_path / "a.pdf"
+    file.write_bytes(text_pdf([LINES, ("Page two",)]))
+    document = only(file, Nothing())
+    assert document.pages[0].texts == WORDS
+    assert document.pages[1].texts == ("Page", "two")
+    assert [page.read_by for page in document.pages] == ["PDF text", "PDF text"]
+    assert (document.pages[0].width, document.pages[0].height) == (612, 792)
+    x0, y0, _, y1 = document.pages[0].boxes[0]
+    assert x0 == pytest.approx(72, abs=3)
+    assert 792 - 720 - 20 < y0 < y1 < 792 - 720 + 5
+    assert [page.frame for page in document.pages] == [0, 1]
+
+
+def test_boxes_stand_where_the_page_shows_the_words_however_it_is_turned(tmp_path: Path) -> None:
+    for rotate in (0, 90, 180, 270):
+        file = tmp_path / f"{rotate}.pdf"
+        file.write_bytes(text_pdf(rotate=rotate))
+        page = only(file, Nothing()).pages[0]
+        shown = np.asarray(scan_of(page).convert("L"))
+        scale = shown.shape[1] / page.width
+        for box in page.boxes:
+            x0, y0, x1, y1 = np.round(box * scale).astype(int)
+            assert shown[y0:y1, x0:x1].min() < 128, f"no ink in {box} turned by {rotate}"
+        inked = np.argwhere(shown < 128)
+        low, high = page.boxes[:, :2].min(axis=0) * scale, page.boxes[:, 2:].max(axis=0) * scale
+        assert (inked.min(axis=0)[::-1] >= low - 4).all()
+        assert (inked.max(axis=0)[::-1] <= high + 4).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_scan_in_a_pdf_is_read_by_ocr(tmp_path: Path, engine: str) -> None:
+    page = only(scanned_pdf(tmp_path / "scan.pdf"), engine).pages[0]
+    assert page.read_by.startswith(engine)
+    assert page.texts == WORDS
+    assert (page.width, page.height) == pytest.approx((600, 800), abs=1)
+    assert page.boxes[0, 1] == pytest.approx(50, abs=12)
+    assert page.confidences.min() > 0.5
+
+
+def test_an_empty_page_needs_no_engine(tmp_path: Path) -> None:
+    file = tmp_path / "empty.pdf"
+    file.write_bytes(text_pdf([(), ("one",)]))
+    assert [len(page.texts) for page in only(file, Nothing()).pages] == [0, 1]
+
+
+def test_an_encrypted_pdf_says_what_to_do(tmp_path: Path) -> None:
+    plain, file = tmp_path / "plain.pdf", tmp_path / "secret.pdf"
+    plain.write_bytes(text_pdf())
+    writer = PdfWriter(clone_from=PdfReader(plain))
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(file)
+    with pytest.raises(DocumentError, match="encrypted; save it without its password"):
+        only(file)
+
+
+def test_too_many_pages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdfs, "MOST_PAGES", 2)
+    file = tmp_path / "long.pdf"
+    file.write_bytes(text_pdf([LINES] * 3))
+    with pytest.raises(LimitError, match="has 3 pages; the limit is 2"):
+        only(file)
+    monkeypatch.setattr(pdfs, "MOST_CHARACTERS", 5)
+    file.write_bytes(text_pdf())
+    with pytest.raises(LimitError, match="page 1 has"):
+        only(file)
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".tif", ".webp"])
+def test_every_kind_of_picture_is_read(tmp_path: Path, engine: str, suffix: str) -> None:
+    file = tmp_path / f"a{suffix}"
+    picture().save(file)
+    document = only(file, engine)
+    assert document.texts == WORDS
+    assert document.pages[0].read_by.startswith(engine)
+
+
+def test_a_tiff_has_a_page_a_frame(tmp_path: Path) -> None:
+    file = tmp_path / "two.tif"
+    picture().save(file, save_all=True, append_images=[picture(("Second page",), (400, 300))])
+    document = only(file, Nothing())
+    assert [(page.width, page.height) for page in document.pages] == [(600, 800), (400, 300)]
+    assert scan_of(document.pages[1]).size == (400, 300)
+
+
+def test_a_camera_s_rotation_is_honoured(tmp_path: Path) -> None:
+    file = tmp_path / "turned.jpg"
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be shown turned by a quarter
+    picture().transpose(Image.Transpose.ROTATE_90).save(file, exif=exif)
+    page = only(file, Nothing()).pages[0]
+    assert (page.width, page.height) == (600, 800)
+    difference = np.asarray(scan_of(page).convert("L"), float) - np.asarray(picture().convert("L"), float)
+    assert np.abs(difference).mean() < 3
+
+
+def test_what_is_clear_is_paper(tmp_path: Path) -> None:
+    file = tmp_path / "clear.png"
+    Image.new("RGBA", (50, 50), (0, 0, 0, 0)).save(file)
+    assert np.asarray(images.frame(file)).min() == 255
+
+
+def bomb(path: Path) -> Path:
+    """A PNG of 40,000 × 40,000 pixels in a few bytes."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return len(body).to_bytes(4) + kind + body + zlib.crc32(kind + body).to_bytes(4)
+
+    header = (40_000).to_bytes(4) * 2 + bytes([8, 2, 0, 0, 0])
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+    return path
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    with pytest.raises(LimitError, match="pixels"):
+        only(bomb(tmp_path / "bomb.png"), Nothing())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.pdf", b"", "is empty"),
+        ("text.pdf", b"hello", "none of the kinds"),
+        ("cut.pdf", text_pdf()[:200], "cannot be opened as a PDF"),
+        ("head.pdf", b"%PDF-1.7\n", "cannot be opened as a PDF"),
+        ("cut.png", b"\x89PNG\r\n\x1a\n\0\0", "cannot be opened as an image"),
+        ("cut.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF", "cannot be opened as an image"),
+        ("cut.tif", b"II*\0\x08\0\0\0\xff\xff", "cannot be opened as an image"),
+        ("zeros.bin", bytes(100), "none of the kinds"),
+    ],
+)
+def test_broken_files_are_refused_by_name(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    with pytest.raises(DocumentError, match=message) as raised:
+        only(file, Nothing())
+    assert str(file) in str(raised.value)
+
+
+def test_what_a_file_is_its_content_says(tmp_path: Path) -> None:
+    wrong = tmp_path / "really-a-pdf.png"
+    wrong.write_bytes(text_pdf())
+    assert kind_of(wrong) == "pdf"
+    assert only(wrong, Nothing()).texts == WORDS
+    with pytest.raises(DocumentError, match="no such file"):
+        only(tmp_path / "nowhere.pdf")
+    with pytest.raises(DocumentError, match="is a folder"):
+        only(tmp_path)
+
+
+# Engines
+
+
+def test_a_missing_engine_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "is_installed", lambda _: False)
+    with pytest.raises(OcrError, match=r"no OCR engine is installed.*pip install 'formnet\[ocr\]'.*tesseract-ocr"):
+        only(scanned_pdf(tmp_path / "scan.pdf"))
+    with pytest.raises(OcrError, match=r"the OCR engine 'tesseract' is not installed"):
+        find_engine("tesseract")
+    with pytest.raises(OcrError, match="no OCR engine 'magic'; known are auto, rapidocr, tesseract"):
+        find_engine("magic")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_find_nothing_on_nothing_and_can_be_sent_elsewhere(engine: str) -> None:
+    found = pickle.loads(pickle.dumps(find_engine(engine)))
+    assert (
+        found.read(Image.new("RGB", (300, 200), "white")) == Reading((), (), ())
+        or not found.read(Image.new("RGB", (300, 200), "white")).texts
+    )
+    assert any(c.isdigit() for c in found.name)
+
+
+@pytest.mark.skipif(not ocr.is_installed("tesseract"), reason="tesseract is not installed")
+def test_tesseract_is_given_up_after_a_while_and_its_faults_are_told() -> None:
+    from formnet.ocr.tesseract import Engine
+
+    with pytest.raises(OcrError, match="took longer than"):
+        Engine(seconds=0.001).read(picture())
+    with pytest.raises(OcrError, match="tesseract failed"):
+        Engine(language="klingon").read(picture())
+
+
+def test_tesseract_s_table_is_read_as_it_is() -> None:
+    head = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
+    word, line = '5\t1\t1\t1\t1\t1\t20\t40\t60\t10\t95.5\t"Total\n', "4\t1\t1\t1\t1\t0\t0\t0\t9\t9\t-1\t\n"
+    blank = "5\t1\t1\t1\t1\t2\t1\t1\t1\t1\t-1\t \n"
+    seen = parse(head + word + line + blank, scale=2)
+    assert (seen.texts, seen.boxes, seen.confidences) == (['"Total'], [(10, 20, 40, 25)], [0.955])

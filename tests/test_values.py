@@ -1,0 +1,182 @@
+import time
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formnet.alignment.values import figure
+from formnet.values import LONGEST_VALUE, Value, kind_of, normalise
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "currency"),
+    [
+        ("$1,234.50", "1234.50", "USD"),
+        ("1.234,50 €", "1234.50", "EUR"),
+        ("1 234,50 EUR", "1234.50", "EUR"),
+        ("CHF 1'234.50", "1234.50", "CHF"),
+        ("RM 9.00", "9.00", "MYR"),
+        ("RM9", "9", "MYR"),
+        ("Rp 25.000", "25000", "IDR"),
+        ("Rp. 25.000,-", "25000", "IDR"),
+        ("IDR 1.250.000,00", "1250000.00", "IDR"),
+        ("25,000", "25000", None),
+        ("£5.00-", "-5.00", "GBP"),
+        ("-£5.00", "-5.00", "GBP"),
+        ("(5.00)", "-5.00", None),
+        ("($ 5.00)", "-5.00", "USD"),
+        ("$(5.00)", "-5.00", "USD"),
+        ("−5,00 zł", "-5.00", "PLN"),
+        ("100,00- EUR", "-100.00", "EUR"),
+        ("¥1200", "1200", "JPY"),
+        ("₹1,23,456.50", "123456.50", "INR"),
+        ("1,23,456", "123456", None),
+        ("S$ 0.125", "0.125", "SGD"),
+        ("-0.00", "0.00", None),
+        (" : 9.00 *", "9.00", None),
+        ("usd 007.50", "7.50", "USD"),
+    ],
+)
+def test_amounts(printed: str, value: str, currency: str | None) -> None:
+    assert normalise(printed) == Value("amount", value, currency)
+    assert normalise(printed, "total") == Value("amount", value, currency)
+
+
+def test_three_digits_after_a_point_are_thousands_but_not_surely() -> None:
+    assert normalise("16.500", "price") == Value("amount", "16500", ambiguous=True)
+    assert normalise("RM 16.500") == Value("amount", "16500", "MYR", ambiguous=True)
+    assert normalise("1.234.567") == Value("amount", "1234567")
+
+
+@pytest.mark.parametrize(
+    ("printed", "iso"),
+    [
+        ("2019-03-04", "2019-03-04"),
+        ("20190304", "2019-03-04"),
+        ("4 March 2019", "2019-03-04"),
+        ("March 4th, 2019", "2019-03-04"),
+        ("04-MAR-19", "2019-03-04"),
+        ("25/12/2018", "2018-12-25"),
+        ("12/25/18", "2018-12-25"),
+        ("12/31/97", "1997-12-31"),
+        ("99/12/31", "1999-12-31"),
+        ("1 Jan 68", "2068-01-01"),
+        ("1 Jan 69", "1969-01-01"),
+        ("29/02/00", "2000-02-29"),
+        ("03/03/2019", "2019-03-03"),
+    ],
+)
+def test_dates(printed: str, iso: str) -> None:
+    for day_first in (None, True, False):
+        assert normalise(printed, day_first=day_first) == Value("date", iso)
+
+
+def test_a_date_of_two_readings_says_so() -> None:
+    month_first, day_first = Value("date", "2019-03-04", ambiguous=True), Value("date", "2019-04-03", ambiguous=True)
+    assert normalise("03/04/2019") == normalise("03/04/2019", day_first=False) == month_first
+    assert normalise("03/04/2019", day_first=True) == normalise("03.04.19") == day_first
+    assert normalise("03.04.19", day_first=False) == month_first
+
+
+def test_a_label_helps() -> None:
+    assert normalise("9") is None
+    assert normalise("9", "total") == Value("amount", "9")
+    assert normalise("20190304", "gross_amount") == Value("amount", "20190304")
+    assert normalise("TOTAL (3) 60,000", "total_price") == Value("amount", "60000")
+    assert normalise("SVC 6% Rp. 10.260", "service_price") == Value("amount", "10260", "IDR")
+    assert normalise("DISC 10%", "discount_price") is normalise("TOTAL 60,000") is None
+    assert normalise("4 March 2019", "total") == Value("date", "2019-03-04")
+    assert normalise("25/12/2018 8:13:39 PM") is None
+    assert normalise("25/12/2018 8:13:39 PM", "date") == Value("date", "2018-12-25")
+    assert normalise("01/02/2018 - 31/03/2018", "flight_from") is None  # which of them?
+    assert normalise("9.00", "due_date") == Value("amount", "9.00")
+    assert normalise("#ab 12-x", "contract_num") == Value("identifier", "AB12-X")
+    assert normalise("12/03/2019", "contract_num") == Value("identifier", "12/03/2019")
+    assert normalise(" - ", "contract_num") is None
+
+
+def test_labels_are_read_by_their_words() -> None:
+    hints = {
+        "amount": ["total", "sub_total.subtotal_price", "menu.unitprice", "taxAmount", "gross_amount", "tax", "TOTAL"],
+        "date": ["date", "due_date", "invoiceDate", "flight_from", "flight_to", "issue date"],
+        "identifier": ["contract_num", "invoice_number", "tax_id", "flightNumber", "order no.", "ID"],
+    }
+    for kind, labels in hints.items():
+        assert {kind_of(label) for label in labels} == {kind}
+    assert {kind_of(label) for label in ("company", "address", "", "notes", "idea", "total.cnt")} == {None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "ACME Ltd", "12 Main Street", "10%", "1.2.3", "1,2,3", "12:30", "9.00 each", "1,2345,678", "99/99/2019"],
+)
+def test_other_text_is_none(text: str) -> None:
+    assert normalise(text) is None
+
+
+def test_plain_data() -> None:
+    amount, day = normalise("$9.00"), normalise("1/2/19")
+    assert amount is not None
+    assert day is not None
+    assert amount.to_json() == {"kind": "amount", "value": "9.00", "currency": "USD"}
+    assert day.to_json() == {"kind": "date", "value": "2019-01-02", "ambiguous": True}
+
+
+labels = st.one_of(st.sampled_from(["", "total", "date", "contract_num"]), st.text(max_size=20))
+pieces = st.sampled_from(
+    ["1", "23", "456", "2019", ".", ",", "'", "-", "/", "(", ")", " ", "$", "Rp", "rm", "jan", "İDR", "٣"]
+)
+
+
+@given(st.one_of(st.text(), st.lists(pieces, max_size=12).map("".join)), labels, st.sampled_from([None, True, False]))
+def test_no_text_is_too_much(text: str, label: str, day_first: bool | None) -> None:
+    value = normalise(text, label, day_first=day_first)
+    if value is not None and value.kind == "date":
+        date.fromisoformat(value.value)
+    if value is not None and value.kind == "amount":
+        assert Decimal(value.value).is_finite()
+
+
+@given(st.decimals(-(10**9), 10**9, places=2), st.sampled_from(["$", "€ ", "RM", "IDR ", ""]))
+def test_amounts_are_read_as_written(amount: Decimal, currency: str) -> None:
+    english, european = f"{abs(amount):,}", f"{abs(amount):,}".translate(str.maketrans(",.", ".,"))
+    for digits in (english, european):
+        value = normalise(f"{'-' if amount < 0 else ''}{currency}{digits}")
+        assert value is not None
+        assert (value.kind, Decimal(value.value), value.ambiguous) == ("amount", amount, False)
+
+
+@given(st.dates(date(1969, 1, 1), date(2068, 12, 31)))
+def test_dates_are_read_as_written(day: date) -> None:
+    for form in ("%Y-%m-%d", "%d %B %Y", "%b %d, %Y", "%d-%b-%y", "%m/%d/%Y", "%d.%m.%Y"):
+        value = normalise(day.strftime(form))
+        assert value is not None
+        assert (value.kind, value.value) == ("date", day.isoformat())
+    value = normalise(day.strftime("%d/%m/%y"), day_first=True)
+    assert value is not None
+    assert value.value == day.isoformat()
+
+
+def test_long_texts_are_refused_at_once() -> None:
+    start = time.perf_counter()
+    for text in (
+        "1" * 100_000,
+        "1," * 50_000,
+        "- " * 50_000,
+        "(" * 100_000,
+        "jan" * 40_000,
+        "1 " * 50_000,
+        "$" * 100_000,
+    ):
+        for label in ("", "total", "date", "contract_num", text):
+            assert normalise(text, label) is None
+            normalise(text[:LONGEST_VALUE], label)
+    assert time.perf_counter() - start < 2
+
+
+def test_figures_are_taken_apart() -> None:
+    assert figure("9.00)") == figure("9.00") == ("9.00", False, None)
+    assert figure("- Rp. 9.00") == ("9.00", True, "IDR")
+    assert figure("nine") is None
