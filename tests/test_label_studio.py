@@ -12,12 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from formnet import DocumentBuilder, open_corpus, read
+from formnet import DocumentBuilder, images, open_corpus, read
 from formnet.cli import app
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, FormNetError, LabelError, LimitError
 from formnet.label_studio import documents, from_task, is_labelled, labelling_config, load_tasks, to_task
+from formnet.readers import read_one
 from formnet.writers import write
+from paper import text_pdf
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 sides = st.integers(20, 3000)
@@ -338,3 +340,14 @@ def test_only_what_people_labelled_is_a_corpus(tmp_path: Path) -> None:
     (tmp_path / "export.json").write_text("[" * 100_000)
     with pytest.raises(DocumentError, match="not JSON"):
         list(corpus)
+
+
+def test_pages_of_a_pdf_are_drawn_for_people_to_see(tmp_path: Path) -> None:
+    (tmp_path / "two.pdf").write_bytes(text_pdf([("Total 9",), ("Page two",)]))
+    document = read_one(tmp_path / "two.pdf")
+    out = tmp_path / "tasks.label-studio.json"
+    write([document], out, images="https://scans/")
+    (task,) = json.loads(out.read_text())
+    assert task["data"]["pages"] == ["https://scans/two.pdf-1.png", "https://scans/two.pdf-2.png"]
+    assert [images.frame(file).width > 1000 for file in sorted((tmp_path / "tasks-pages").iterdir())] == [True, True]
+    assert from_task(task, base=tmp_path).pages == document.pages

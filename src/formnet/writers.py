@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from formnet import label_studio
-from formnet.document import Document
+from formnet.document import Document, Page
 from formnet.errors import DocumentError
 from formnet.readers import jsonl
+from formnet.scans import scan_of
 
 SUFFIXES = (*jsonl.SUFFIXES, ".parquet", label_studio.SUFFIX)
 
 _ROWS = 64
+#: What browsers show.
+_SHOWN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 
 
 def write(
@@ -52,7 +55,8 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
     several_pages = False
     with _whole(path) as part, part.open("w", encoding="utf-8") as file:
         for document in documents:
-            task = label_studio.to_task(document, model_version=model_version, images=images)
+            scans = [_picture(page, path) for page in document.pages]
+            task = label_studio.to_task(document, model_version=model_version, images=images, scans=scans)
             file.write(("[\n" if count == 0 else ",\n") + json.dumps(task, ensure_ascii=False, separators=(",", ":")))
             labels |= dict.fromkeys([*(entity.label for entity in document.entities), *document.fields])
             several_pages |= len(document.pages) > 1
@@ -63,6 +67,17 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
         with _whole(path.with_suffix(".xml")) as part:
             part.write_text(interface + "\n", encoding="utf-8")
     return count
+
+
+def _picture(page: Page, tasks: Path) -> Path | None:
+    """Give a file that a browser shows; a page of a PDF or of a TIFF is drawn into a folder beside the tasks."""
+    if page.image is None or page.image.suffix.lower() in _SHOWN:
+        return page.image
+    folder = tasks.parent / f"{tasks.name.removesuffix(label_studio.SUFFIX)}-pages"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{page.image.name}-{page.frame + 1}.png"
+    scan_of(page).save(file)
+    return file
 
 
 def _write_parquet(documents: Iterable[Document], path: Path) -> int:

@@ -8,6 +8,7 @@ from formnet.evaluation.entities import spans_of
 from formnet.evaluation.evaluate import Judged
 from formnet.labels import Span
 from formnet.views.mismatches import draw_mismatches
+from formnet.views.overlay import file_name
 from formnet.views.plots import draw_reliability
 
 
@@ -22,8 +23,7 @@ def draw_all(judged: Sequence[Judged], report: dict[str, Any], folder: Path) -> 
         for number, page in enumerate(one.document.pages):
             here = [_on_page(one, spans, number) for spans in (gold & found, missed, wrong)]
             if here[1] or here[2]:
-                name = "".join(c if c.isalnum() or c in "-_." else "_" for c in one.document.id)
-                draw_mismatches(page, *here).save(folder / f"{name}-{number + 1}.png")
+                draw_mismatches(page, *here).save(folder / f"{file_name(one.document.id)}-{number + 1}.png")
                 count += 1
     return count
 

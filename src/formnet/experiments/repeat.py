@@ -32,6 +32,11 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
             label: spread([one[first][kind]["per_type"].get(label, {"f1": 0.0})["f1"] for one in scored])
             for label in types
         },
+        "not_in_training": {
+            "documents": scored[0][first]["not_in_training"]["documents"],
+            "f1": spread([one[first]["not_in_training"][kind]["f1"] for one in scored]),
+        },
+        "documents": scored[0][first]["documents"],
         "spans": spread(values("entities", "f1")),
         "by_order": {order: spread(values(kind, "f1", order)) for order in orders},
         "words_by_order": {order: spread(values("words", "f1", order)) for order in orders},

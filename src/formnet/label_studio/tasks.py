@@ -1,7 +1,8 @@
 """A document as a task, and the interface in which people label it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
@@ -28,14 +29,22 @@ _COLOURS = (
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def to_task(document: Document, *, model_version: str | None = None, images: str | None = None) -> dict[str, Any]:
+def to_task(
+    document: Document,
+    *,
+    model_version: str | None = None,
+    images: str | None = None,
+    scans: Sequence[Path | None] | None = None,
+) -> dict[str, Any]:
     """Give a document as a task: its entities are a person's labels, or a model's guesses if the model is named.
 
     The document itself goes along, so that nothing is lost on the way back; without entities the task is one that
     nobody has labelled. `images` is put before the scans' file names to make URLs of them. Without it Label Studio is
-    to serve them from its own disk, the root of which it must then be allowed to serve.
+    to serve them from its own disk, the root of which it must then be allowed to serve. `scans` are pictures to show
+    instead of the pages' own files, which may be PDFs.
     """
-    urls = [_url(page, images) for page in document.pages]
+    shown = [page.image for page in document.pages] if scans is None else scans
+    urls = [_url(file, images) for file in shown]
     task: dict[str, Any] = {
         "data": {"ocr": urls[0] if urls else "", "pages": urls, "formnet": document.to_json()},
     }
@@ -113,9 +122,9 @@ def _results(document: Document, number: int, entity: Entity) -> Iterator[dict[s
     yield {**common, "type": "textarea", "from_name": "transcription", "value": text}
 
 
-def _url(page: Page, images: str | None) -> str:
-    if page.image is None:
+def _url(file: Path | None, images: str | None) -> str:
+    if file is None:
         return ""
     if images is None:
-        return LOCAL_FILES + quote(page.image.as_posix().lstrip("/"))
-    return images + quote(page.image.name)
+        return LOCAL_FILES + quote(file.absolute().as_posix().lstrip("/"))
+    return images + quote(file.name)

@@ -1,6 +1,6 @@
 """Curves and diagrams from figures; drawn by matplotlib, which is an extra."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,8 @@ from typing import Any
 from formnet.errors import SettingsError
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+
+Sized = tuple[str, float, float]  # name, millions of parameters, F1
 
 
 @contextmanager
@@ -36,3 +38,50 @@ def draw_reliability(calibration: dict[str, Any], path: Path) -> None:
         size = [max(12, 400 * b["entities"] / max(sum(b["entities"] for b in bins), 1)) for b in bins]
         axes.scatter([b["confidence"] for b in bins], [b["accuracy"] for b in bins], s=size, color=BLUE, zorder=3)
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
+
+
+def draw_curve(record: dict[str, Any], path: Path) -> None:
+    """Draw how F1 grows with labelled documents."""
+    points = record["points"]
+    with plot(path, "How many labels are enough", "labelled documents", "F1 on test documents") as axes:
+        x, y = [p["documents"] for p in points], [p["f1"]["mean"] for p in points]
+        axes.errorbar(x, y, yerr=[p["f1"]["std"] or 0 for p in points], color=BLUE, marker="o", capsize=3)
+        for a, b in zip(x, y, strict=True):
+            axes.annotate(f"{100 * b:.1f}", (a, b), textcoords="offset points", xytext=(6, -12))
+        axes.set(xscale="log", xticks=x, xticklabels=[str(n) for n in x])
+        axes.minorticks_off()
+
+
+def draw_sizes(
+    ours: Sequence[tuple[str, float, float]], others: Sequence[tuple[str, float, float]], path: Path
+) -> None:
+    """Draw F1 against millions of parameters, ours beside what others report."""
+    with plot(path, "Size against F1, FUNSD with word boxes", "parameters, millions", "F1") as axes:
+        for points, colour, marker in ((others, "grey", "o"), (ours, ORANGE, "D")):
+            axes.scatter([p[1] for p in points], [p[2] for p in points], color=colour, marker=marker, zorder=3)
+            for name, size, f1 in points:
+                axes.annotate(name, (size, f1), textcoords="offset points", xytext=(6, 4), fontsize=8)
+        axes.set(xscale="log")
+
+
+def draw_ablation(record: dict[str, Any], path: Path) -> None:
+    """Draw the 2×2 as bars, a group for each order that was trained and scored in."""
+    rows = record["rows"]
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    groups = [(row["trained_in"], order) for row in rows if row["variant"] == variants[0] for order in row["f1"]]
+    with plot(path, "The paper's 2×2, in good and bad order", "trained in → scored in", "F1") as axes:
+        for i, (variant, colour) in enumerate(zip(variants, ("grey", GREEN, ORANGE, BLUE), strict=False)):
+            of_variant = {row["trained_in"]: row["f1"] for row in rows if row["variant"] == variant}
+            figures = [of_variant[trained][scored] for trained, scored in groups]
+            at = [g + 0.2 * (i - 1.5) for g in range(len(groups))]
+            axes.bar(
+                at,
+                [100 * f["mean"] for f in figures],
+                0.19,
+                yerr=[100 * (f["std"] or 0) for f in figures],
+                color=colour,
+                label=variant,
+                capsize=2,
+            )
+        axes.set_xticks(range(len(groups)), [f"{trained}\n→ {scored}" for trained, scored in groups], fontsize=8)
+        axes.legend(fontsize=8, loc="lower left")
