@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from formnet.cli.options import AsJson, CorpusSpec, ReadingOrder
-from formnet.cli.train import Config, Overrides, quiet
+from formnet.cli.train import Config, Overrides, prepare
 
 if TYPE_CHECKING:
     from formnet.reading_order import Order
@@ -31,12 +31,12 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Score a trained model: entities, words, fields, calibration."""
+    prepare()
     from formnet.corpora import open_corpus
     from formnet.evaluation.evaluate import judge, report
     from formnet.extractor import Extractor
     from formnet.training.labelled import labelled_documents
 
-    quiet()
     extractor = Extractor.from_pretrained(model)
     results: dict[str, Any] = {}
     for name in order or [ReadingOrder.given]:
@@ -60,12 +60,12 @@ def end_to_end(
     out: Out = None,
 ) -> None:
     """Score fields from the pictures of a corpus, with each OCR engine and with the corpus's own words."""
+    prepare()
     from formnet.corpora import open_corpus
     from formnet.evaluation.end_to_end import end_to_end as measure
     from formnet.extractor import Extractor
     from formnet.ocr import ENGINES, find_engine, is_installed
 
-    quiet()
     opened = open_corpus(corpus)
     documents = [d for d in opened if d.fields and len(d.pages) == 1 and d.pages[0].image is not None]
     if not documents:
@@ -86,13 +86,13 @@ def label(
     most: Annotated[int | None, typer.Option("--documents", min=1, help="Label so many and stop.")] = None,
 ) -> None:
     """Write a corpus with what a model finds in it: for people to mend, or for another model to learn from."""
+    prepare()
     from itertools import islice
 
     from formnet.corpora import open_corpus
     from formnet.extractor import Extractor
     from formnet.writers import write
 
-    quiet()
     extractor = Extractor.from_pretrained(model)
     documents = islice(open_corpus(corpus), most)
     count = write(extractor.label(documents, least), output)
@@ -103,10 +103,10 @@ def experiment(
     config: Config, test: Test, seed: Seeds = None, order: Orders = None, override: Overrides = None, out: Out = None
 ) -> None:
     """Train one configuration with several seeds and score it on test documents."""
+    prepare()
     from formnet.experiments.repeat import repeat
     from formnet.training import FineTuning, load_settings
 
-    quiet()
     run = load_settings(FineTuning, config, override or ())
     result = repeat(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
     _give({"config": run.model_dump(mode="json"), **result}, out, True)
@@ -119,10 +119,10 @@ def compare(
     out: Out = None,
 ) -> None:
     """Try choices one by one, judged on the held-out part of training."""
+    prepare()
     from formnet.experiments.compare import compare as run_all
     from formnet.experiments.compare import read_variants
 
-    quiet()
     _give({"config": str(config), **run_all(config, read_variants(variants), seed or [0])}, out, True)
 
 
@@ -136,10 +136,10 @@ def ablate(
     out: Out = None,
 ) -> None:
     """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
+    prepare()
     from formnet.experiments.ablation import ablate as run_all
     from formnet.training import FineTuning, load_settings
 
-    quiet()
     run = load_settings(FineTuning, config, override or ())
     trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
     result = run_all(run, test, seed or [0], trained, scored)
@@ -155,10 +155,10 @@ def curve(
     out: Out = None,
 ) -> None:
     """Train on few and on all documents: how many labels are enough."""
+    prepare()
     from formnet.experiments.curve import learning_curve
     from formnet.training import FineTuning, load_settings
 
-    quiet()
     run = load_settings(FineTuning, config, override or ())
     result = learning_curve(run, test, documents or [10, 50, 100], seed or [0])
     _give({"config": run.model_dump(mode="json"), **result}, out, True)

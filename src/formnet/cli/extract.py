@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from formnet.cli.train import prepare
+
 if TYPE_CHECKING:
     from formnet.document import Document
     from formnet.extractor import Extractor
@@ -38,11 +40,10 @@ def extract(
     ] = 0.0,
 ) -> None:
     """Read documents and give their fields; exit with 1 if some file could not be read."""
+    prepare()
     from formnet.answers import Writer
-    from formnet.cli.train import quiet
     from formnet.extractor import Extractor
 
-    quiet()
     paths = list(_expand(files))
     if form is None:
         form = _by_name(output) or (Output.table if output is None and sys.stdout.isatty() else Output.json)
@@ -154,11 +155,10 @@ def export(
     int8: Annotated[bool, typer.Option("--int8", help="Store and multiply matrices in eight bits.")] = False,
 ) -> None:
     """Write a trained network as ONNX, for onnxruntime; `--model FOLDER` then extracts with it."""
-    from formnet.cli.train import quiet
+    prepare()
     from formnet.exported import OnnxNetwork, export_onnx
     from formnet.extractor import Extractor
 
-    quiet()
     extractor = Extractor.from_pretrained(model)
     if isinstance(extractor.model, OnnxNetwork):
         raise typer.BadParameter(f"{model}: is exported already")

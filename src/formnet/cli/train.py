@@ -1,5 +1,6 @@
 """`formnet train` and `formnet pretrain`: learning, from one YAML file."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -15,24 +16,30 @@ Resume = Annotated[bool, typer.Option(help="Go on from the last checkpoint in th
 
 def train(config: Config, override: Overrides = None, resume: Resume = True) -> None:
     """Learn to find the entities of labelled documents."""
+    prepare()
     from formnet.training import FineTuning, load_settings
     from formnet.training.finetune import finetune
 
-    quiet()
     finetune(load_settings(FineTuning, config, override or ()), resume=resume)
 
 
 def pretrain(config: Config, override: Overrides = None, resume: Resume = True) -> None:
     """Learn to guess masked words of unlabelled pages; under torchrun, on several processes."""
+    prepare()
     from formnet.training import PreTraining, load_settings
     from formnet.training.pretrain import pretrain as run
 
-    quiet()
     run(load_settings(PreTraining, config, override or ()), resume=resume)
 
 
-def quiet() -> None:
-    """Keep what transformers says of loading weights out of the way; errors are raised anyhow."""
+#: Batches of ever different shapes would fill oneDNN's caches with gigabytes in an hour; read when torch is loaded.
+_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+
+
+def prepare() -> None:
+    """Hold oneDNN's caches, and keep what transformers says of loading weights out of the way."""
+    for name, value in _CACHES.items():
+        os.environ.setdefault(name, value)
     from transformers.utils import logging
 
     logging.set_verbosity_error()

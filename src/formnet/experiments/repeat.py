@@ -18,6 +18,7 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
     def values(part: str, figure: str, order: Order = first) -> list[float]:
         return [one[order][part][figure] for one in scored]
 
+    unseen = scored[0][first]["not_in_training"]["documents"]
     exact = {}
     if kind == "fields":
         exact = {"exact_string": spread([one[first][kind]["exact_string"]["f1"] for one in scored])}
@@ -33,8 +34,8 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
             for label in types
         },
         "not_in_training": {
-            "documents": scored[0][first]["not_in_training"]["documents"],
-            "f1": spread([one[first]["not_in_training"][kind]["f1"] for one in scored]),
+            "documents": unseen,
+            "f1": spread([one[first]["not_in_training"][kind]["f1"] for one in scored]) if unseen else None,
         },
         "documents": scored[0][first]["documents"],
         "spans": spread(values("entities", "f1")),

@@ -29,7 +29,7 @@ def corpus(record: dict[str, Any]) -> str:
     kind = "field values" if record["scored"] == "fields" else "whole entities"
     rows.append((f"**FormNet, here**, {kind}", f"**{spread(record['f1'])}**", f"{len(record['seeds'])} seeds"))
     unseen = record["not_in_training"]
-    if unseen["documents"] < record["documents"]:
+    if 0 < unseen["documents"] < record["documents"]:
         without = record["documents"] - unseen["documents"]
         rows.append(("the same", spread(unseen["f1"]), f"without {without} documents that are in training, too"))
     if "exact_string" in record:
