@@ -56,7 +56,8 @@ def pdf(texts: list[tuple[float, float, int, str]]) -> bytes:
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << /Font << /F1 3 0 R >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R "
+        b"/Resources << /Font << /F1 3 0 R >> >> >>",
         b"<< /Length %d >>\nstream\n%sendstream" % (len(shown), shown),
     )
     file, places = b"%PDF-1.4\n", []

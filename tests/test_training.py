@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
 from formnet.document import Document
 from formnet.encoding import Encoder, load_tokenizer
@@ -44,6 +45,7 @@ from formnet.training.settings import (
     make_settings,
 )
 from formnet.training.start import load_start
+from formnet.writers import write
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -292,8 +294,6 @@ def test_masking_needs_a_mask(tmp_path: Path) -> None:
 
 @pytest.fixture
 def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
-    from formnet.writers import write
-
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
     for name, file in zip("ab", files, strict=True):
         write((replace(documents[i % 2], id=f"{name}{i}") for i in range(9)), file)
@@ -325,6 +325,19 @@ def test_a_stream_goes_through_all_pages_and_ranks_share_them(pages: list[Path],
     assert {page.id for page in held.held_out_pages()}.isdisjoint(page.id for page in held._round(0))
 
 
+def test_files_end_together_however_long_their_pages_are(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    files = []
+    for name, words in (("short", 2), ("long", 60)):
+        build = [DocumentBuilder(f"{name}-{i}") for i in range(60)]
+        for one in build:
+            one.add_page(["total"] * words, [[i, 0, i + 1, 1] for i in range(words)], 100, 100)
+        files.append(tmp_path / f"{name}.jsonl")
+        write([one.done() for one in build], files[-1])
+    order = [page.id.partition("-")[0] for page in stream(files, tokenizer)._round(0)]
+    assert len(order) == 120
+    assert set(order[-30:]) == {"short", "long"}
+
+
 def test_parquet_gives_the_same_pages(tmp_path: Path, documents: list[Document]) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rows = [{"id": d.id, "pages": d.to_json()["pages"]} for d in documents]
@@ -348,8 +361,6 @@ def test_a_few_documents_are_learnt_by_heart(vocabulary: Path, tmp_path: Path) -
 
 
 def test_heads_learn_their_own_tags_and_are_asked_apart(vocabulary: Path, tmp_path: Path) -> None:
-    from formnet.writers import write
-
     documents = list(read(ROOT / "examples/documents.jsonl"))
     entities = tuple(replace(entity, label=f"my {entity.label}") for entity in documents[0].entities)
     renamed = replace(documents[0], entities=entities, fields={})

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, data, doctor, experiments, extract, train, view
+from formnet.cli import bench, data, doctor, experiments, extract, models, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -17,7 +17,8 @@ app = typer.Typer(
 )
 for command in (
     extract.extract,
-    extract.export,
+    models.compact,
+    models.export,
     doctor.doctor,
     train.train,
     train.pretrain,

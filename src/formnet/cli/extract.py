@@ -147,21 +147,3 @@ def _draw(document: "Document", folder: Path, extractor: "Extractor", least: flo
     labels = [label for scheme in extractor.heads.values() for label in scheme.entity_types]
     for file in save_overlays(document, folder, labels, least):
         typer.echo(f"drawn: {file}", err=True)
-
-
-def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write model.onnx and what goes with it.")],
-    int8: Annotated[bool, typer.Option("--int8", help="Store and multiply matrices in eight bits.")] = False,
-) -> None:
-    """Write a trained network as ONNX, for onnxruntime; `--model FOLDER` then extracts with it."""
-    prepare()
-    from formnet.exported import OnnxNetwork, export_onnx
-    from formnet.extractor import Extractor
-
-    extractor = Extractor.from_pretrained(model)
-    if isinstance(extractor.model, OnnxNetwork):
-        raise typer.BadParameter(f"{model}: is exported already")
-    written = export_onnx(extractor.model, folder, int8=int8)
-    extractor.encoder.tokenizer.save(str(folder / "tokenizer.json"))
-    typer.echo(f"{written}: {written.stat().st_size / 2**20:.1f} MiB")

@@ -55,6 +55,15 @@ def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:
     return documents[0]
 
 
+def count_documents(path: str | Path) -> int:
+    """Count the documents in a file without reading what they say."""
+    kind = kind_of(Path(path))
+    if kind not in ("jsonl", "parquet"):
+        return 1
+    counted: int = import_module(f"{__name__}.{kind}").count(Path(path))
+    return counted
+
+
 def readable(folder: Path) -> list[Path]:
     """List what a folder holds that can be read, by its names, in a stable order."""
     return sorted(file for file in folder.rglob("*") if file.name.lower().endswith(SUFFIXES) and file.is_file())

@@ -49,6 +49,11 @@ def read(path: Path) -> Iterator[Document]:
     return map(parse, lines(path))
 
 
+def count(path: Path) -> int:
+    """Count the documents in a file."""
+    return sum(1 for _ in lines(path))
+
+
 def lines(path: Path) -> Iterator[Line]:
     """Give the lines of a file, none longer than the limit even when unpacked."""
     with path.open("rb") as file:

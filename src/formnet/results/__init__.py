@@ -33,7 +33,7 @@ _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->
 
 def refresh(root: Path) -> Iterator[tuple[Path, str, str]]:
     """Give every Markdown file that holds tables, as it is and as the results say it should be."""
-    files = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    files = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "src").rglob("*.md")]
     for file in sorted(files):
         text = file.read_text(encoding="utf-8")
         if _BLOCK.search(text):

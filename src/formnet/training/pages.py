@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.utils.data import IterableDataset
 
 from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
 from formnet.encoding.tokenizer import cut
-from formnet.readers import read
+from formnet.readers import count_documents, read
 from formnet.training.batching import TensorBatch
 from formnet.training.masking import Masker
 
@@ -57,6 +59,11 @@ class PageStream(IterableDataset[TensorBatch]):
         """Give the pages that are not trained on."""
         return [page for file in self.files for page in islice(_pages(file), self.held_out)]
 
+    @cached_property
+    def _counts(self) -> NDArray[np.float64]:
+        """How many documents each file has: [files]."""
+        return np.array([count_documents(file) for file in self.files], np.float64)
+
     def _chunks(self) -> Iterator[list[Document]]:
         """Give so many pages at a time, mixed from all files."""
         pages = (page for round_ in count() for page in self._round(round_))
@@ -64,16 +71,17 @@ class PageStream(IterableDataset[TensorBatch]):
             yield chunk
 
     def _round(self, number: int) -> Iterator[Document]:
-        """Go through all files once, taking from each as often as its size says."""
+        """Go through all files once, taking from each as often as it has documents, so that all end together."""
         generator = np.random.default_rng([self.seed, number])
         readers = [islice(_pages(file), self.held_out, None) for file in self.files]
-        sizes = np.array([file.stat().st_size for file in self.files], np.float64)
+        left = self._counts.copy()
         place = 0
-        while sizes.any():
-            which = int(generator.choice(len(readers), p=sizes / sizes.sum()))
+        while left.any():
+            which = int(generator.choice(len(readers), p=left / left.sum()))
             page = next(readers[which], None)
+            # A document may have more pages than one: what is left is a guess, and never nothing before the end.
+            left[which] = 0 if page is None else max(left[which] - 1, 1)
             if page is None:
-                sizes[which] = 0
                 continue
             if place % self.world == self.rank:
                 yield page
