@@ -32,7 +32,7 @@ from formnet.training.finetune import finetune
 from formnet.training.folder import claim_folder
 from formnet.training.labelled import hold_out, with_segment_boxes
 from formnet.training.masking import Masker
-from formnet.training.optimiser import parameter_groups
+from formnet.training.optimiser import freeze, parameter_groups
 from formnet.training.pages import PageStream
 from formnet.training.pretrain import pretrain, steps_done
 from formnet.training.settings import (
@@ -165,6 +165,16 @@ def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) ->
     assert fast == {id(model.formnet.gate), *map(id, placed)}
     cold = parameter_groups(model, settings, 3, ())
     assert max(group["lr"] for group in cold) == 1e-4
+
+
+def test_what_is_frozen_does_not_learn(vocabulary: Path) -> None:
+    model = load_start(Start(size="tiny", tokenizer=str(vocabulary)), FormNetForTagging).model
+    stay = ("formnet.pieces", "formnet.layers.0.")
+    freeze(model, stay)
+    learning = {id(p) for group in parameter_groups(model, Optimisation(), 2, ()) for p in group["params"]}
+    assert learning == {id(p) for name, p in model.named_parameters() if not name.startswith(stay)}
+    with pytest.raises(SettingsError, match="no weight is called 'nothing'"):
+        freeze(model, ["nothing"])
 
 
 def test_dropout_drops_its_share_keeps_the_mean_and_repeats() -> None:

@@ -153,6 +153,12 @@ class Extractor:
             training.train()
 
 
+def mean_score(document: Document) -> float:
+    """How sure a network was of a document's entities on average; 0 if there are none."""
+    scores = [entity.score or 0.0 for entity in document.entities]
+    return sum(scores) / len(scores) if scores else 0.0
+
+
 def _load(folder: Path) -> FormNetForTagging | OnnxNetwork:
     if (folder / WEIGHTS).is_file():
         return load_compact(folder)

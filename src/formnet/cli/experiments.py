@@ -83,19 +83,23 @@ def label(
     least: Annotated[
         float, typer.Option("--min-score", min=0, max=1, help="Leave out entities less likely than this.")
     ] = 0.0,
-    most: Annotated[int | None, typer.Option("--documents", min=1, help="Label so many and stop.")] = None,
+    sure: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Leave out documents without entities, or with less likely ones on average."),
+    ] = 0.0,
+    most: Annotated[int | None, typer.Option("--documents", min=1, help="Look at so many and stop.")] = None,
 ) -> None:
     """Write a corpus with what a model finds in it: for people to mend, or for another model to learn from."""
     prepare()
     from itertools import islice
 
     from formnet.corpora import open_corpus
-    from formnet.extractor import Extractor
+    from formnet.extractor import Extractor, mean_score
     from formnet.writers import write
 
     extractor = Extractor.from_pretrained(model)
-    documents = islice(open_corpus(corpus), most)
-    count = write(extractor.label(documents, least), output)
+    labelled = extractor.label(islice(open_corpus(corpus), most), least)
+    count = write((document for document in labelled if not sure or mean_score(document) >= sure), output)
     typer.echo(f"{count} documents → {output}")
 
 

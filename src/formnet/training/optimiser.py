@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from formnet.errors import SettingsError
 from formnet.training.settings import Optimisation
 
 #: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
@@ -46,3 +47,14 @@ def _rate(name: str, settings: Optimisation, layers: int, new: Collection[str]) 
     layer = _LAYER.search(name)
     below_top = layers - 1 - int(layer[1]) if layer else layers
     return settings.learning_rate * settings.layer_decay**below_top
+
+
+def freeze(model: nn.Module, beginnings: Collection[str]) -> None:
+    """Keep weights as they are, by the beginning of their names."""
+    names = {name for name, _ in model.named_parameters()}
+    for beginning in beginnings:
+        if not any(name.startswith(beginning) for name in names):
+            raise SettingsError(f"optimisation.frozen: no weight is called {beginning!r}…; try formnet.pieces.")
+    for name, parameter in model.named_parameters():
+        if name.startswith(tuple(beginnings)):
+            parameter.requires_grad_(False)

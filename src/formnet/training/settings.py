@@ -57,6 +57,7 @@ class Optimisation(Settings):
     accumulate: int = Field(1, ge=1)
     bf16: bool = True
     checkpoint_layers: bool = False  # less memory, a forward pass more
+    frozen: tuple[str, ...] = ()  # weights that stay as they are, by the beginning of their names: formnet.pieces
 
 
 class Augmentation(Settings):

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerContr
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_utils import get_last_checkpoint
 
-from formnet.training.optimiser import parameter_groups
+from formnet.training.optimiser import freeze, parameter_groups
 from formnet.training.progress import Progress
 from formnet.training.settings import Run
 from formnet.training.start import Begun
@@ -23,6 +23,7 @@ class FormNetTrainer(Trainer):
     """Trains on batches as they come; every so often `look` says how well it goes."""
 
     def __init__(self, run: Run, begun: Begun[Any], batches: "DataLoader[Any]", look: Look | None, **arguments: Any):
+        freeze(begun.model, run.optimisation.frozen)
         # There is nothing to evaluate on but what `look` has, which Trainer need not know.
         super().__init__(begun.model, _arguments(run, look is not None, **arguments), eval_dataset={})
         self.run_settings, self.batches, self.look, self.new = run, batches, look, begun.new
