@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, data, doctor, experiments, extract, models, train, view
+from formnet.cli import bench, data, doctor, experiments, extract, models, scale, serve, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -20,6 +20,7 @@ for command in (
     models.compact,
     models.export,
     doctor.doctor,
+    serve.serve,
     train.train,
     train.pretrain,
     experiments.evaluate,
@@ -29,6 +30,7 @@ for command in (
     experiments.compare,
     experiments.ablate,
     experiments.curve,
+    scale.bulk,
 ):
     app.command()(command)
 app.add_typer(data.app, name="data")

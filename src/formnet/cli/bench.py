@@ -134,6 +134,71 @@ def extract(
         typer.echo(f"  {name:10} {milliseconds:7.2f} ms a document")
 
 
+@app.command()
+def bulk(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
+    documents: Annotated[int, typer.Option(min=1, help="How many; a smaller corpus is gone through again.")] = 2000,
+    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
+    shard: Annotated[int, typer.Option(min=1, help="Documents to a part: few, so that workers end together.")] = 64,
+    growth: Annotated[
+        bool, typer.Option("--growth", help="Also the driver's memory at up to 100,000 tiny documents.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a bulk run against the bare extractor on the same documents and cores; start-up is told apart."""
+    from itertools import islice
+
+    from formnet.benchmarks import bulk as measured
+    from formnet.corpora import open_corpus
+    from formnet.provenance import provenance
+
+    chosen = list(islice(open_corpus(corpus), documents))
+    result = measured.benchmark(model, chosen, documents, repeats, shard)
+    if growth:
+        result["growth"] = measured.growth(model)
+    if as_json:
+        record = provenance(model=model, corpus=corpus, documents=documents, repeats=repeats)
+        typer.echo(json.dumps({**record, **result}, indent=2))
+        return
+    low, high = result["ratio_spread"]
+    typer.echo(f"bulk at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
+    typer.echo(f"  {result['documents_per_second']:.1f} documents/s after {result['startup_seconds']:.1f} s to start")
+    for row in result.get("growth", []):
+        typer.echo(f"{row['documents']:>9,} documents  driver {row['driver_memory_mb']:6.0f} MB")
+
+
+@app.command()
+def serve(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to send.")],
+    documents: Annotated[int, typer.Option(min=1, help="How many of them, again and again.")] = 200,
+    seconds: Annotated[float, typer.Option(min=1, help="How long each measurement takes.")] = 20,
+    clients: Annotated[int, typer.Option(min=1, help="How many wait for an answer at any time.")] = 16,
+    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the service at saturation against the bare extractor on the same documents and cores."""
+    from itertools import islice
+
+    from formnet.benchmarks.serve import benchmark
+    from formnet.cli.train import prepare
+    from formnet.corpora import open_corpus
+    from formnet.provenance import provenance
+
+    prepare()
+    chosen = list(islice(open_corpus(corpus), documents))
+    result = benchmark(model, chosen, seconds=seconds, clients=clients, repeats=repeats)
+    if as_json:
+        record = provenance(model=model, corpus=corpus, documents=documents, seconds=seconds, repeats=repeats)
+        typer.echo(json.dumps({**record, **result}, indent=2))
+        return
+    low, high = result["ratio_spread"]
+    typer.echo(f"serving at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
+    typer.echo(f"  {result['documents_per_second']:.1f} documents/s to {clients} clients")
+    typer.echo(f"  p50 {result['p50_ms']:.0f} ms, p99 {result['p99_ms']:.0f} ms")
+
+
 def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int = 8) -> tuple[list[Any], int]:
     """Encode the first forms of a corpus into a few batches of like length."""
     from itertools import islice

@@ -1,10 +1,11 @@
 """`formnet train` and `formnet pretrain`: learning, from one YAML file."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from formnet.onednn import hold_caches
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a YAML file.")]
 Overrides = Annotated[
@@ -32,14 +33,9 @@ def pretrain(config: Config, override: Overrides = None, resume: Resume = True) 
     run(load_settings(PreTraining, config, override or ()), resume=resume)
 
 
-#: Batches of ever different shapes would fill oneDNN's caches with gigabytes in an hour; read when torch is loaded.
-_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
-
-
 def prepare() -> None:
     """Hold oneDNN's caches, and keep what transformers says of loading weights out of the way."""
-    for name, value in _CACHES.items():
-        os.environ.setdefault(name, value)
+    hold_caches()
     from transformers.utils import logging
 
     logging.set_verbosity_error()

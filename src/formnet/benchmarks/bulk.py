@@ -1,0 +1,82 @@
+"""What a bulk run costs over the bare extractor: Ray, JSON and Parquet beside the same documents on the same cores."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from formnet.builder import DocumentBuilder
+from formnet.document import Document
+from formnet.extractor import Extractor
+from formnet.writers import write
+
+#: Synthetic documents to see how the driver's memory grows.
+GROWTH = (1_000, 10_000, 100_000)
+
+
+def benchmark(
+    model: str, documents: Sequence[Document], count: int, repeats: int = 3, shard: int = 64
+) -> dict[str, Any]:
+    """Extract in this process, and in a bulk run, in turn; each document as often as it takes to have so many."""
+    chosen = [replace(document, id=f"{i}") for i, document in enumerate(islice(cycle(documents), count))]
+    extractor = Extractor.from_pretrained(model)
+    extractor.entities(chosen[:64])  # whatever is compiled or cached is by now
+    bare, runs = [], []
+    with TemporaryDirectory(prefix="formnet-") as folder:
+        source = Path(folder) / "documents.jsonl"
+        write(chosen, source)
+        for number in range(repeats):
+            start = perf_counter()
+            extractor.entities(chosen)
+            bare.append(len(chosen) / (perf_counter() - start))
+            runs.append(_bulk(source, Path(folder) / f"out-{number}", model, shard))
+    speeds = [run["documents_per_second"] for run in runs]
+    ratios = np.divide(speeds, bare)
+    return {
+        "ratio_to_extractor": float(np.median(ratios)),
+        "ratio_spread": [float(ratios.min()), float(ratios.max())],
+        "documents": len(chosen),
+        "shard": shard,
+        "documents_per_second": float(np.median(speeds)),
+        "extractor_documents_per_second": float(np.median(bare)),
+        "startup_seconds": float(np.median([run["startup_seconds"] for run in runs])),
+        "driver_memory_mb": float(max(run["driver_memory_mb"] for run in runs)),
+        "errors": sum(run["errors"] for run in runs),
+    }
+
+
+def growth(model: str, counts: Sequence[int] = GROWTH) -> list[dict[str, Any]]:
+    """Run ever more tiny documents; the driver's memory should not notice."""
+    rows = []
+    with TemporaryDirectory(prefix="formnet-") as folder:
+        for count in counts:
+            source = Path(folder) / f"{count}.jsonl"
+            write(_tiny(count), source)
+            run = _bulk(source, Path(folder) / f"out-{count}", model, 256)
+            names = ("documents", "shards", "documents_per_second", "startup_seconds", "driver_memory_mb")
+            rows.append({name: run[name] for name in names})
+    return rows
+
+
+def _tiny(count: int) -> Iterator[Document]:
+    for number in range(count):
+        build = DocumentBuilder(f"{number}")
+        build.add_page(["Total", f"{number}.00"], [[10, 10, 60, 20], [70, 10, 99, 20]], 100, 100)
+        yield build.done()
+
+
+def _bulk(source: Path, output: Path, model: str, shard: int) -> dict[str, Any]:
+    """Run the command as a user would, in a process whose memory is its own."""
+    command = [sys.executable, "-m", "formnet.cli", "bulk", str(source), str(output), "--model", model, "--json"]
+    command += ["--shard", str(shard)]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
+    summary: dict[str, Any] = json.loads(told)
+    return summary

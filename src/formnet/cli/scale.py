@@ -1,0 +1,72 @@
+"""`formnet bulk`: an archive through a model, on one machine or on a Ray cluster."""
+
+import json
+import re
+from typing import Annotated
+
+import typer
+
+from formnet.cli.options import AsJson
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def size(text: str) -> int:
+    """Read a size such as 2GiB or 512M."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
+    if match is None:
+        raise typer.BadParameter(f"{text!r} is no size; write it as 2GiB or 512MiB.")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def bulk(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="INPUT", help="A folder, glob, list of paths (.txt), JSONL, Parquet; a path or a URL."),
+    ],
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="A folder for the parts; a path or a URL.")],
+    model: Annotated[
+        str, typer.Option(help="A shipped model's name, a folder that formnet train wrote, or a Hub repository.")
+    ] = "receipts",
+    ocr: Annotated[
+        str, typer.Option(help="auto, rapidocr, tesseract, or your own as module:Class, for pages that are pictures.")
+    ] = "auto",
+    shard: Annotated[int, typer.Option(min=1, help="Documents to a part: the unit of work and of retry.")] = 256,
+    workers: Annotated[int | None, typer.Option(min=1, help="Networks at work; else one a core.")] = None,
+    readers: Annotated[int | None, typer.Option(min=1, help="Shards being read; else one a core for files.")] = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds-per-document", min=0.1, help="What takes longer is given up.")
+    ] = 120.0,
+    memory: Annotated[
+        int, typer.Option("--memory-per-document", metavar="SIZE", parser=size, help="What reading a file may take.")
+    ] = "2GiB",  # type: ignore[assignment] # the parser makes it a number
+    min_score: Annotated[
+        float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Extract from an archive into Parquet; run it again after any interruption and only what is missing is done."""
+    from importlib.util import find_spec
+
+    from formnet.errors import SettingsError
+
+    if find_spec("ray") is None:
+        raise SettingsError("bulk work needs Ray; run pip install 'formnet[scale]'.")
+    from formnet.scale.bulk import Bulk, run, to_json
+    from formnet.scale.reading import Limits
+
+    asked = Bulk(source, output, model, ocr, shard, min_score, Limits(seconds, memory), workers, readers)
+    try:
+        summary = run(asked)
+    except KeyboardInterrupt:
+        typer.echo("formnet: stopped; run the same command again to go on.", err=True)
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps(to_json(summary), indent=2))
+        return
+    if summary.shards_before:
+        typer.echo(f"{summary.shards_before:,} of {summary.shards:,} parts were there already")
+    typer.echo(
+        f"{summary.documents:,} documents, {summary.errors:,} with errors, "
+        f"{summary.documents_per_second:,.1f} a second after {summary.startup_seconds:.1f} s to start: {output}"
+    )

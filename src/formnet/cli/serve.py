@@ -1,0 +1,64 @@
+"""`formnet serve`: a service over HTTP, and a page to try it on."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A shipped model's name, a folder, or a Hub repository; give it again for several."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere, and wants keys.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    replicas: Annotated[int, typer.Option(min=1, help="Copies of each network, and of the reader.")] = 1,
+    ocr: Annotated[str, typer.Option(help="auto, rapidocr or tesseract, for pages that are pictures.")] = "auto",
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keys, one a line; FORMNET_API_KEYS has more.")
+    ] = None,
+    max_queue: Annotated[int, typer.Option(min=1, help="Documents that may wait; others are told to come back.")] = 64,
+    max_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Of a request.")] = "20MiB",
+    max_pages: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20,
+    max_words: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20_000,
+    max_pixels: Annotated[int, typer.Option(min=1, help="Of a picture.")] = 50_000_000,
+    seconds: Annotated[float, typer.Option(min=0.1, help="To send a request, and to read a document.")] = 60,
+) -> None:
+    """Give the fields of documents over HTTP; Ctrl-C ends it."""
+    from formnet.errors import SettingsError
+
+    try:
+        from formnet.scale.service.application import running
+    except ImportError as error:
+        raise SettingsError(f"serving needs more packages ({error}); run pip install 'formnet[scale]'.") from error
+    from pydantic import ValidationError
+
+    from formnet.scale.service.settings import Settings, parse_bytes
+
+    try:
+        settings = Settings(
+            models=model or ["receipts"],
+            replicas=replicas,
+            ocr=ocr,
+            api_key_file=api_key_file,
+            max_queue=max_queue,
+            max_bytes=parse_bytes(max_bytes),
+            max_pages=max_pages,
+            max_words=max_words,
+            max_pixels=max_pixels,
+            seconds=seconds,
+        )
+    except ValidationError as error:
+        raise SettingsError(f"{error.errors()[0]['msg']}") from error
+    ended = threading.Event()
+    with running(settings, host, port):
+        for number in (signal.SIGINT, signal.SIGTERM):  # Ray has its own until now
+            signal.signal(number, lambda *_: ended.set())
+        folder = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray/session_latest/logs/serve"  # noqa: S108 - Ray's
+        typer.echo(f"FormNet answers at http://{host}:{port}/ and logs to {folder}")
+        ended.wait()
+        typer.echo("Ending; what is under way is finished first.")

@@ -1,0 +1,234 @@
+"""An archive → parts. The output is the only memory: run it again and it does what is missing."""
+
+import hashlib
+import json
+import logging
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import ray
+import ray.data
+from numpy.typing import NDArray
+from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
+
+from formnet.errors import FormNetError, OcrError, SettingsError
+from formnet.models import find_model
+from formnet.ocr import ENGINES
+from formnet.scale.attempts import count_attempts
+from formnet.scale.cluster import cluster
+from formnet.scale.extraction import ExtractionActor, Work
+from formnet.scale.parts import ENTITIES, ERRORS, part_name
+from formnet.scale.places import Place, find_place
+from formnet.scale.plan import read_plan, write_plan
+from formnet.scale.progress import BulkProgress
+from formnet.scale.reading import Limits, read_shards
+
+SCHEMA = "formnet.bulk/1"
+MANIFEST = "manifest.json"
+
+#: Of each core, what the network is promised and what reading is: OCR is work, lines of JSON are hardly any.
+_SHARES = {"files": (0.5, 0.5), "documents": (0.9, 0.1)}
+_BLOCK_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """What to run: the first five decide what is written, the rest how."""
+
+    source: str
+    output: str
+    model: str
+    ocr: str = "auto"
+    shard: int = 256
+    min_score: float = 0.0
+    limits: Limits = field(default_factory=Limits)
+    workers: int | None = None
+    readers: int | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did, and how long it took."""
+
+    output: str
+    shards: int
+    shards_before: int
+    documents: int
+    errors: int
+    seconds: float
+    startup_seconds: float
+    documents_per_second: float
+    driver_memory_mb: float
+
+
+def run(bulk: Bulk, *, shown: bool = True) -> Summary:
+    """Do what is missing of a bulk run."""
+    start = perf_counter()
+    output = find_place(bulk.output)
+    with _explained(output):
+        shards = _begin(bulk, output)
+        before = _done(output, shards)
+    missing = int((~before).sum())
+    progress = BulkProgress(missing, shown=shown)
+    if missing:
+        with _clean_output(), cluster() as cores, progress:  # Ray has last words when it is shut down
+            _go_through(bulk, output, before, cores, progress)
+    begun = progress.begun or perf_counter()
+    return Summary(
+        output=bulk.output,
+        shards=shards,
+        shards_before=shards - missing,
+        documents=progress.documents,
+        errors=progress.errors,
+        seconds=perf_counter() - start,
+        startup_seconds=begun - start,
+        documents_per_second=progress.per_second,
+        driver_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    )
+
+
+def _begin(bulk: Bulk, output: Place) -> int:
+    """Begin a run or go on with one, and give the number of its shards."""
+    if ":" not in bulk.ocr and bulk.ocr not in ("auto", *ENGINES):
+        raise OcrError(f"there is no OCR engine {bulk.ocr!r}; known are auto, {', '.join(ENGINES)}, and module:Class.")
+    source = find_place(bulk.source).address
+    settings = {
+        "input": source,
+        "weights": _digest(bulk.model),
+        "ocr": bulk.ocr,
+        "shard": bulk.shard,
+        "min_score": bulk.min_score,
+    }
+    manifest = output / MANIFEST
+    if manifest.kind == "file":
+        with manifest.open() as file:
+            begun = json.load(file)
+        differ = [name for name, value in settings.items() if begun.get(name) != value]
+        if begun.get("schema") != SCHEMA or differ:
+            told = ", ".join(f"{name} {begun.get(name)!r} and not {settings[name]!r}" for name in differ)
+            raise SettingsError(
+                f"{output}: a run with other settings was begun here ({told}); give those, or another folder."
+            )
+        return int(begun["shards"])
+    if output.kind == "file" or (output / ENTITIES).names():
+        raise SettingsError(f"{output}: holds something else, and no {MANIFEST}; give another folder.")
+    if output.address.startswith(source.rstrip("/") + "/"):
+        raise SettingsError(f"{output}: is inside the input; give a folder outside of it.")
+    for folder in (output, output / ENTITIES, output / ERRORS):
+        folder.make_folder()
+    plan = write_plan(bulk.source, output, bulk.shard)
+    known = {"schema": SCHEMA, **settings, "model": bulk.model, "shards": plan.shards, "documents": plan.documents}
+    manifest.write(json.dumps(known, indent=2).encode() + b"\n")
+    return plan.shards
+
+
+def _done(output: Place, shards: int) -> NDArray[np.bool_]:
+    """Tell which shards are done, and remove what was being written when an earlier run was killed."""
+    for folder in (output / ENTITIES, output / ERRORS):
+        for name in folder.names():
+            if name.startswith("."):
+                (folder / name).delete()
+    there = set((output / ENTITIES).names())
+    return np.fromiter((part_name(number) in there for number in range(shards)), np.bool_, shards)
+
+
+def _go_through(bulk: Bulk, output: Place, before: NDArray[np.bool_], cores: int, progress: BulkProgress) -> None:
+    """Do all shards that are missing, and say so if some still are."""
+    reason = _pass(bulk, output, before, cores, progress)
+    after = _done(output, len(before))
+    if not after.all():
+        raise FormNetError(
+            f"{output}: {int((~after).sum()):,} of {len(after):,} parts could not be done. "
+            f"The last reason: {reason or 'a worker failed'} Run the same command again to try once more."
+        )
+
+
+def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progress: BulkProgress) -> str | None:
+    """Send what is not done through Ray Data; give a reason if a shard could not be done."""
+    _quiet()
+    blocks = read_plan(output, done)
+    kind = "files" if any("files" in block["kind"].to_pylist() for block in blocks) else "documents"
+    for_network, for_reading = _SHARES[kind]
+    workers = bulk.workers or cores
+    threads = max(cores // workers, 1)
+    readers = bulk.readers or (cores if kind == "files" else max(cores // 8, 1))
+    folder = Path(bulk.model)
+    model = str(folder.resolve()) if folder.is_dir() else bulk.model  # workers are not where we are
+    attempts = count_attempts()
+    read: Any = read_shards
+    dataset = ray.data.from_arrow(blocks).map_batches(
+        read,
+        fn_kwargs={"ocr": bulk.ocr, "limits": bulk.limits, "attempts": attempts},
+        batch_size=None,
+        batch_format="pyarrow",
+        num_cpus=for_reading,
+        compute=TaskPoolStrategy(size=readers),
+    )
+    dataset = dataset.map_batches(
+        ExtractionActor,
+        fn_constructor_kwargs={
+            "work": Work(model, output.address, threads, bulk.limits.seconds, bulk.min_score, attempts)
+        },
+        batch_size=1,
+        batch_format="pyarrow",
+        num_cpus=for_network * min(cores / workers, threads),
+        compute=ActorPoolStrategy(size=workers),
+    )
+    reason: str | None = None
+    for result in dataset.iter_rows():
+        if result["fatal"]:
+            raise SettingsError(f"{result['failure']}. What is written stays; run the same command again to go on.")
+        if result["failure"]:
+            reason = result["failure"]
+        else:
+            progress.add(result["documents"], result["errors"], result["seconds"])
+    return reason
+
+
+def _quiet() -> None:
+    """Keep Ray Data's own bars and reports in its log files; a dead worker is no end of the run."""
+    context = DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.max_errored_blocks = -1
+    context.target_max_block_size = _BLOCK_BYTES  # a shard or a few
+    for handler in logging.getLogger("ray.data").handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setLevel(logging.CRITICAL)
+
+
+def _digest(model: str) -> str:
+    """Tell a model from any other."""
+    digest = hashlib.sha256()
+    for file in sorted(find_model(model).iterdir()):
+        if file.suffix in (".json", ".safetensors", ".onnx", ".data"):
+            with file.open("rb") as opened:
+                digest.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _clean_output() -> Iterator[None]:
+    """Keep what Ray prints of dead workers out of the answer; what became of their documents is in the parts."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        yield
+
+
+@contextmanager
+def _explained(output: Place) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SettingsError(f"{output}: the run cannot be begun: {error}") from error
+
+
+def to_json(summary: Summary) -> dict[str, Any]:
+    """Give a summary as plain data."""
+    return asdict(summary)

@@ -1,0 +1,169 @@
+"""The second stage: documents → entities → a part. An actor holds an `Extractor`; a shard is extracted as one batch."""
+
+import faulthandler
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import ray
+
+from formnet.document import Document, Entity
+from formnet.errors import FormNetError
+from formnet.onednn import hold_caches
+from formnet.readers.jsonl import Line, from_json, loads
+from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
+from formnet.scale.isolation import LostError, alone
+from formnet.scale.parts import Row, failed, found, write_part
+from formnet.scale.places import find_place
+from formnet.scale.reading import Item
+
+if TYPE_CHECKING:
+    from formnet.extractor import Extractor
+
+_STAGE = "extract"
+#: One shard a row: what became of it.
+RESULT_SCHEMA = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("documents", pa.int64()),
+        ("errors", pa.int64()),
+        ("seconds", pa.float64()),
+        ("failure", pa.string()),  # why the shard is not done
+        ("fatal", pa.bool_()),  # whether no other could be
+    ]
+)
+#: What a process may take to load torch and a model.
+_SECONDS_TO_LOAD = 120.0
+#: What documents bring that is not asked for here.
+_KNOWN_BEFORE = ("entities", "links", "fields")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an actor needs to know."""
+
+    model: str
+    output: str
+    threads: int
+    seconds: float  # for one document
+    least: float
+    attempts: Any
+
+
+class ExtractionActor:
+    """Extracts shards and writes their parts."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.output = find_place(work.output)
+        self.extractor: Extractor | None = None
+        try:
+            self.extractor = _extractor(work.model, work.threads)
+        except FormNetError as error:
+            self.failure = str(error)
+
+    def __call__(self, batch: pa.Table) -> pa.Table:
+        """Extract from one shard and write its part; give what became of it."""
+        start = perf_counter()
+        (shard,) = batch.to_pylist()
+        result = {"number": shard["number"], "documents": 0, "errors": 0, "failure": shard["failure"], "fatal": False}
+        if self.extractor is None:
+            result |= {"failure": self.failure, "fatal": True}
+        elif shard["failure"] is None:
+            attempt = begin(self.work.attempts, _STAGE, shard["number"])
+            items = [Item(*item) for item in zip(shard["sources"], shard["documents"], shard["reasons"], strict=True)]
+            if attempt > MOST_ATTEMPTS:
+                result["failure"] = f"its worker died {attempt - 1} times."
+            else:
+                result |= self._extract(self.extractor, shard["number"], items, careful=attempt > 1)
+            end(self.work.attempts, _STAGE, shard["number"])
+        return pa.Table.from_pylist([{**result, "seconds": perf_counter() - start}], RESULT_SCHEMA)
+
+    def _extract(self, extractor: "Extractor", number: int, items: Sequence[Item], *, careful: bool) -> dict[str, Any]:
+        rows = self._rows(extractor, items, careful=careful)
+        try:
+            write_part(self.output, number, rows)
+        except OSError as error:
+            return {"failure": f"{self.output}: cannot be written: {error}", "fatal": True}
+        return {"documents": len(rows), "errors": sum(row["status"] == "error" for row in rows)}
+
+    def _rows(self, extractor: "Extractor", items: Sequence[Item], *, careful: bool) -> list[Row]:
+        """Give a row for each item, in order; with care, what would kill this process is found out in another."""
+        rows: dict[int, Row] = {}
+        documents: dict[int, Document] = {}
+        for i, item in enumerate(items):
+            try:
+                documents[i] = self._parse(item, careful=careful)
+            except FormNetError as error:
+                rows[i] = failed(None, item.source, str(error))
+        # A process that is stuck cannot say so; its shard comes again, and carefully.
+        faulthandler.dump_traceback_later(self.work.seconds * (len(documents) + 1), exit=True)
+        try:
+            answers = list(_entities(extractor, list(documents.values())))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        for (i, document), answer in zip(documents.items(), answers, strict=True):
+            rows[i] = self._row(document, items[i].source, answer)
+        return [rows[i] for i in range(len(items))]
+
+    def _row(self, document: Document, source: str, answer: list[Entity] | Exception) -> Row:
+        try:
+            if isinstance(answer, Exception):
+                raise answer
+            return found(document, source, answer, self.work.least)
+        except Exception as error:  # one document's, not the shard's
+            return failed(document.id, source, f"{type(error).__name__}: {error}")
+
+    def _parse(self, item: Item, *, careful: bool) -> Document:
+        if item.document is None:
+            raise FormNetError(item.reason)
+        if careful:
+            try:
+                alone(_try, self.work.model, item.document, seconds=self.work.seconds + _SECONDS_TO_LOAD)
+            except LostError as error:
+                raise FormNetError(f"extraction from it {error}") from error
+        return parse(item.document)
+
+
+def parse(raw: bytes) -> Document:
+    """Give the document that JSON says, without what is known of it already."""
+    data = loads(Line(Path(), 1, raw))
+    return from_json({k: v for k, v in data.items() if k not in _KNOWN_BEFORE} if isinstance(data, dict) else data)
+
+
+def _entities(extractor: "Extractor", documents: Sequence[Document]) -> Iterator[list[Entity] | Exception]:
+    """Extract from all at once; if that fails, from one after the other, and give the error of the one that does."""
+    try:
+        yield from extractor.entities(documents)
+    except Exception as error:  # whatever a document does to the network is its own misfortune
+        if len(documents) == 1:
+            yield error
+        else:
+            for document in documents:
+                yield from _entities(extractor, [document])
+
+
+@cache
+def _extractor(model: str, threads: int) -> "Extractor":
+    hold_caches()
+    import torch
+    from transformers.utils import logging
+
+    from formnet.extractor import Extractor
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    torch.set_num_threads(threads)
+    return Extractor.from_pretrained(model)
+
+
+@ray.remote
+def _try(model: str, document: bytes) -> None:
+    """Extract from one document, to see whether this process survives; errors that do no harm are found later."""
+    with suppress(Exception):
+        _extractor(model, 1).entities([parse(document)])

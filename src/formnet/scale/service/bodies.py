@@ -1,0 +1,111 @@
+"""A request's body → files or documents, within limits that hold while it still comes in."""
+
+import asyncio
+import re
+from pathlib import Path
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
+
+from formnet.document import Document
+from formnet.errors import DocumentError
+from formnet.readers.jsonl import Line, from_json, loads
+from formnet.scale.service.reading import Upload, refuse_long
+from formnet.scale.service.refusals import Refusal
+from formnet.scale.service.settings import Settings
+
+_LONGEST_NAME = 200
+
+
+async def read_body(request: Request, settings: Settings) -> list[Upload] | list[Document]:
+    """Take what was sent: files as a form, or documents as JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("multipart/form-data", "application/json"):
+        raise Refusal(415, "unknown_kind", "Send files as multipart/form-data, or documents as application/json.")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refusal(415, "packed", "Send the body as it is, without Content-Encoding.")
+    _refuse_declared(request, settings)
+    held = Request(request.scope, _hold(request.receive, settings))
+    try:
+        if kind == "application/json":
+            return await asyncio.to_thread(_documents, await held.body(), settings)
+        return await _uploads(held, settings)
+    except ClientDisconnect as error:
+        raise Refusal(400, "cut_off", "The request ended before its body did.") from error
+
+
+def _refuse_declared(request: Request, settings: Settings) -> None:
+    """Refuse at once what says itself that it is too large."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > settings.max_bytes:
+        raise _too_large(settings)
+
+
+def _hold(receive: Receive, settings: Settings) -> Receive:
+    """Let through so many bytes for so many seconds."""
+    came = 0
+    deadline = asyncio.get_running_loop().time() + settings.seconds
+
+    async def held() -> Message:
+        nonlocal came
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError as error:
+            limit = f"the limit is {settings.seconds:g} seconds"
+            raise Refusal(408, "too_slow", f"The body takes too long to arrive; {limit}.") from error
+        came += len(message.get("body", b""))
+        if came > settings.max_bytes:
+            raise _too_large(settings)
+        return message
+
+    return held
+
+
+def _too_large(settings: Settings) -> Refusal:
+    return Refusal(413, "too_large", f"The request is larger than the limit of {settings.max_bytes:,} bytes.")
+
+
+async def _uploads(request: Request, settings: Settings) -> list[Upload]:
+    """Give the files of a form, whatever its parts are called."""
+    try:
+        async with request.form(max_files=settings.max_documents, max_fields=8, max_part_size=1024) as form:
+            parts = [part for _, part in form.multi_items() if isinstance(part, UploadFile)]
+            files = [Upload(plain_name(part.filename), await part.read()) for part in parts]
+    except HTTPException as error:
+        raise Refusal(400, "bad_form", f"The form cannot be read: {error.detail}") from error
+    if not files:
+        raise Refusal(422, "no_file", "The form holds no file; send one or several as 'files'.")
+    return files
+
+
+def _documents(body: bytes, settings: Settings) -> list[Document]:
+    """Give the documents of a JSON body: one, a list, or an object with `documents`."""
+    try:
+        data = loads(Line(Path("body"), 1, body))
+    except DocumentError as error:
+        raise DocumentError(f"The body {error}") from error
+    if isinstance(data, dict) and "documents" in data:
+        data = data["documents"]
+    items = data if isinstance(data, list) else [data]
+    if not items:
+        raise DocumentError("The body holds no document.")
+    if len(items) > settings.max_documents:
+        raise Refusal(413, "too_large", f"{len(items):,} documents; the limit is {settings.max_documents:,} a request.")
+    documents = [from_json(item) for item in items]
+    for document in documents:
+        refuse_long(document, settings)
+    return documents
+
+
+def plain_name(name: str | None) -> str:
+    """Keep of a file's name what can be shown: its last part, without what cannot be seen.
+
+    >>> plain_name("../../etc/passwd"), plain_name("C:\\\\scans\\\\a b.pdf"), plain_name("")
+    ('passwd', 'a b.pdf', 'document')
+    """
+    last = re.split(r"[/\\]", name or "")[-1]
+    shown = "".join(c for c in last if c.isprintable())
+    return shown[:_LONGEST_NAME].strip() or "document"

@@ -1,0 +1,43 @@
+"""API keys: kept as digests, compared in constant time."""
+
+import hmac
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from formnet.errors import SettingsError
+from formnet.scale.service.refusals import Refusal
+
+VARIABLE = "FORMNET_API_KEYS"
+_SHORTEST = 8
+
+
+def load_digests(file: Path | None) -> tuple[bytes, ...]:
+    """Read keys from a file, one a line, and from the environment, with commas between; none means an open service."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file else []
+    keys = [line.strip() for line in [*lines, *os.environ.get(VARIABLE, "").split(",")]]
+    keys = [key for key in keys if key and not key.startswith("#")]
+    if file and not keys:
+        raise SettingsError(f"{file}: holds no key; write one a line.")
+    if any(len(key) < _SHORTEST for key in keys):
+        raise SettingsError(f"an API key is shorter than {_SHORTEST} characters, and too easily guessed.")
+    return tuple(_digest(key) for key in keys)
+
+
+def check_key(headers: Mapping[str, str], digests: Sequence[bytes]) -> None:
+    """Refuse a request without a known key, if there are keys."""
+    if not digests:
+        return
+    kind, _, bearer = headers.get("authorization", "").partition(" ")
+    given = headers.get("x-api-key") or (bearer.strip() if kind.lower() == "bearer" else "")
+    if not given:
+        raise Refusal(401, "no_key", "This service needs a key: send it as X-API-Key, or as Authorization: Bearer.")
+    digest = _digest(given)
+    known = [hmac.compare_digest(digest, one) for one in digests]  # all of them, so that time tells nothing
+    if not any(known):
+        raise Refusal(401, "wrong_key", "This key is not known here.")
+
+
+def _digest(key: str) -> bytes:
+    return sha256(key.encode("utf-8", "surrogateescape")).digest()

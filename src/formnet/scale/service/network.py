@@ -1,0 +1,63 @@
+"""One model behind Serve: documents come one by one and are scored in batches."""
+
+import asyncio
+from collections.abc import Sequence
+
+from ray import serve
+
+from formnet.builder import DocumentBuilder
+from formnet.document import Document, Entity
+from formnet.onednn import hold_caches
+from formnet.scale.service.refusals import Refusal, unexpected
+
+#: Words that are scored together; on a processor more are not faster, only later.
+BATCH_WORDS = 1024
+#: How long a document waits for company, in seconds.
+PATIENCE = 0.005
+#: Documents at one replica: in the batch being scored and in the next.
+ONGOING = 16
+
+Found = list[Entity] | Refusal
+
+
+def words_in(documents: Sequence[Document]) -> int:
+    """Count the words that a batch is charged for; one document is never too much."""
+    return sum(min(max(document.num_words, 1), BATCH_WORDS) for document in documents)
+
+
+class Network:
+    """A replica of one model; Serve makes the batches."""
+
+    def __init__(self, model: str, threads: int) -> None:
+        hold_caches()
+        import torch
+
+        from formnet.extractor import Extractor
+
+        torch.set_num_threads(threads)
+        self.extractor = Extractor.from_pretrained(model)
+        build = DocumentBuilder("first")  # whatever is loaded late is loaded now
+        build.add_page(["Total", "9.00"], [[10, 10, 60, 20], [70, 10, 99, 20]], 100, 100)
+        self.extractor.entities([build.done()])
+
+    def labels(self) -> list[str]:
+        """Name the fields that the model knows."""
+        return sorted({label for scheme in self.extractor.heads.values() for label in scheme.entity_types})
+
+    async def entities(self, document: Document) -> Found:
+        """Give one document's entities."""
+        found: Found = await self._batch(document)
+        return found
+
+    @serve.batch(max_batch_size=BATCH_WORDS, batch_wait_timeout_s=PATIENCE, batch_size_fn=words_in)
+    async def _batch(self, documents: list[Document]) -> list[Found]:
+        return await asyncio.to_thread(self._score, documents)
+
+    def _score(self, documents: list[Document]) -> list[Found]:
+        """Score a batch; if that fails, each alone, so that a document spoils only its own answer."""
+        try:
+            return [*self.extractor.entities(documents)]
+        except Exception as error:
+            if len(documents) == 1:
+                return [unexpected(error)]
+            return [found for document in documents for found in self._score([document])]

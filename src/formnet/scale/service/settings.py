@@ -1,0 +1,71 @@
+"""What a service is told when it starts: on the command line, or as `args` in a Serve configuration file."""
+
+import os
+from math import ceil, floor
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from formnet.errors import SettingsError
+
+
+class Settings(BaseModel):
+    """Models, their replicas, and the limits within which documents are read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: list[str] = Field(default=["receipts"], min_length=1)
+    replicas: int = Field(1, ge=1, description="Copies of each network, and of the reader.")
+    threads: int = Field(0, ge=0, description="Cores of each network; 0 shares this machine's.")
+    ocr: str = "auto"
+    api_key_file: Path | None = None
+    max_queue: int = Field(64, ge=1, description="Documents that may wait for a network, and as many for a reader.")
+    max_bytes: int = Field(20 * 2**20, ge=1, description="Of a request's body.")
+    max_documents: int = Field(32, ge=1, description="In one request.")
+    max_pages: int = Field(20, ge=1, description="Of a document.")
+    max_words: int = Field(20_000, ge=1, description="Of a document.")
+    max_pixels: int = Field(50_000_000, ge=1, description="Of a picture.")
+    seconds: float = Field(60, gt=0, description="To send a request's body, and to read a document.")
+
+    @field_validator("models")
+    @classmethod
+    def _names_differ(cls, models: list[str]) -> list[str]:
+        if len({name_of(model) for model in models}) < len(models):
+            raise ValueError(f"two models cannot both be called {', '.join(sorted(map(name_of, models)))}.")
+        return models
+
+    @property
+    def doors(self) -> int:
+        """How many processes take requests: one keeps several networks busy."""
+        return ceil(self.replicas * len(self.models) / 4)
+
+    @property
+    def cores(self) -> float:
+        """What each network reserves; unless told otherwise, all share this machine."""
+        here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        share = here / (self.replicas * len(self.models))
+        return self.threads or (floor(share) if share > 1 else floor(share * 100) / 100)
+
+
+def name_of(model: str) -> str:
+    """Give the name by which requests ask for a model: that of its folder, for one that is not shipped."""
+    return Path(model).name
+
+
+def parse_bytes(text: str) -> int:
+    """Read a size as people write it.
+
+    >>> parse_bytes("20MiB"), parse_bytes("1.5 MB"), parse_bytes("4096")
+    (20971520, 1500000, 4096)
+    """
+    units = {"kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9, "b": 1}
+    number = text.strip().lower()
+    factor = 1
+    for unit, size in units.items():
+        if number.endswith(unit):
+            number, factor = number.removesuffix(unit), size
+            break
+    try:
+        return int(float(number) * factor)
+    except (ValueError, OverflowError) as error:
+        raise SettingsError(f"{text!r} is no size; write it as 20MiB, 500kB or 4096.") from error
