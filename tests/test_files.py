@@ -236,3 +236,17 @@ def test_tesseract_s_table_is_read_as_it_is() -> None:
     blank = "5\t1\t1\t1\t1\t2\t1\t1\t1\t1\t-1\t \n"
     seen = parse(head + word + line + blank, scale=2)
     assert (seen.texts, seen.boxes, seen.confidences) == (['"Total'], [(10, 20, 40, 25)], [0.955])
+
+
+@pytest.mark.parametrize("slope", [-0.06, 0.0, 0.06])
+def test_lines_of_a_page_askew_are_read_in_their_order(slope: float) -> None:
+    from formnet.ocr.rapid import line_by_line
+
+    quads = []
+    for row in range(6):
+        for x0, x1 in ((40, 300), (620, 700)):
+            y = 40 + 36 * row
+            quads.append([[x, y + h + slope * x] for x, h in ((x0, 0), (x1, 0), (x1, 24), (x0, 24))])
+    mixed = np.random.default_rng(0).permutation(len(quads))
+    order = line_by_line(np.array(quads)[mixed])
+    assert mixed[order].tolist() == list(range(len(quads)))

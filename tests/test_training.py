@@ -511,7 +511,9 @@ def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vo
         },
         "test",
     )
-    pretrain(run)
+    seen = pretrain(run)
+    assert pretrain(run) == seen  # what is over is not begun again
+    assert [look["step"] for look in seen["held_out"]][-1] == run.steps
     curve = [loss for _, loss in losses(run.output)]
     assert curve[-1] < 0.9 * curve[0]
     history = json.loads((run.output / "trainer_state.json").read_text())["log_history"]

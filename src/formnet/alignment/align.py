@@ -10,8 +10,8 @@ import numpy as np
 
 from formnet.alignment.search import Match, Occurrences, PageText
 from formnet.alignment.values import amount, day, fold, number
+from formnet.boxes import raster
 from formnet.document import Document, Entity
-from formnet.reading_order import raster
 
 #: An "almost" match may differ from the value in this share of its characters, and needs this many of them.
 TOLERANCE = 0.2

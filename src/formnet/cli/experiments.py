@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from formnet.cli.options import AsJson, CorpusSpec, ReadingOrder
-from formnet.cli.train import Config, Overrides, prepare
+from formnet.cli.train import Config, Out, Overrides, prepare, write_figures
 
 if TYPE_CHECKING:
     from formnet.reading_order import Order
@@ -17,7 +17,6 @@ Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Train wi
 Orders = Annotated[
     list[ReadingOrder] | None, typer.Option("--order", help="Score in this reading order; give it several times.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="Write the figures here as JSON, too.")]
 
 
 def evaluate(
@@ -175,12 +174,10 @@ def _orders(chosen: list[ReadingOrder]) -> list["Order"]:
 def _give(result: dict[str, Any], out: Path | None, as_json: bool, table: Any = None) -> None:
     from formnet.provenance import provenance
 
-    text = json.dumps({**provenance(), **result}, indent=2)
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text + "\n", encoding="utf-8")
+        write_figures(result, out)
     if as_json or table is None:
-        typer.echo(text)
+        typer.echo(json.dumps({**provenance(), **result}, indent=2))
     else:
         table(result)
 

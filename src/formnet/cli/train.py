@@ -1,7 +1,8 @@
 """`formnet train` and `formnet pretrain`: learning, from one YAML file."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +13,7 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Override a setting, as in optimisation.learning_rate=3e-5."),
 ]
+Out = Annotated[Path | None, typer.Option("--out", help="Write the figures here as JSON, too.")]
 Resume = Annotated[bool, typer.Option(help="Go on from the last checkpoint in the output folder.")]
 
 
@@ -24,13 +26,16 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
     finetune(load_settings(FineTuning, config, override or ()), resume=resume)
 
 
-def pretrain(config: Config, override: Overrides = None, resume: Resume = True) -> None:
+def pretrain(config: Config, override: Overrides = None, resume: Resume = True, out: Out = None) -> None:
     """Learn to guess masked words of unlabelled pages; under torchrun, on several processes."""
     prepare()
     from formnet.training import PreTraining, load_settings
     from formnet.training.pretrain import pretrain as run
 
-    run(load_settings(PreTraining, config, override or ()), resume=resume)
+    settings = load_settings(PreTraining, config, override or ())
+    curve = run(settings, resume=resume)
+    if out is not None:
+        write_figures({"config": settings.model_dump(mode="json"), **curve}, out)
 
 
 def prepare() -> None:
@@ -40,3 +45,11 @@ def prepare() -> None:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+
+
+def write_figures(result: dict[str, Any], out: Path) -> None:
+    """Write figures with what says where they come from."""
+    from formnet.provenance import provenance
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps({**provenance(), **result}, indent=2) + "\n", encoding="utf-8")

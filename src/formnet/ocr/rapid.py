@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from formnet.boxes import Box, split_line
+from formnet.boxes import Box, raster, split_line
 from formnet.ocr import Reading
 
 
@@ -50,9 +50,25 @@ class Engine:
 
 def _words(result: Any) -> Iterator[tuple[str, Box, float]]:
     pieces_by_line = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
-    for text, quad, score, pieces in zip(result.txts, result.boxes, result.scores, pieces_by_line, strict=True):
+    lines = list(zip(result.txts, result.boxes, result.scores, pieces_by_line, strict=True))
+    for number in line_by_line(np.asarray(result.boxes, np.float64)).tolist():
+        text, quad, score, pieces = lines[number]
         parts = text.split()
         yield from _placed(parts, pieces) or _shared(text, np.asarray(quad), float(score))
+
+
+def line_by_line(quads: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Order pieces of lines as people read them: [L] of corners [L, 4, 2], clockwise from the top left.
+
+    On a page that lies a little askew the right end of a line may stand higher than the left end of the line above.
+    """
+    along = quads[:, 1] - quads[:, 0]
+    length = np.linalg.norm(along, axis=1)
+    flat = length > 2 * np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1)  # a single letter says nothing of slope
+    slope = float(np.median(along[flat, 1] / np.maximum(np.abs(along[flat, 0]), 1e-9))) if flat.any() else 0.0
+    level = quads.copy()
+    level[:, :, 1] -= np.clip(slope, -1, 1) * level[:, :, 0]
+    return raster(np.concatenate([level.min(axis=1), level.max(axis=1)], axis=1))
 
 
 def _placed(parts: Sequence[str], pieces: Sequence[Any]) -> list[tuple[str, Box, float]]:

@@ -26,6 +26,13 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "ablation": scores.ablation,
     "choices": scores.choices,
     "curve": scores.curve,
+    "pretrain-clean": scores.pretraining,
+    "pretrain-all": scores.pretraining,
+    "receipts-cord": scores.evaluation,
+    "receipts-sroie": scores.evaluation,
+    "ad-invoices": scores.evaluation,
+    "ocr": scores.ocr,
+    "extract": costs.extract,
 }
 
 _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)

@@ -71,3 +71,14 @@ def training(record: dict[str, Any]) -> str:
         seconds = row["seconds_per_batch"]
         rows.append((name, f"{seconds['small']:.2f} s", f"{seconds['bert']:.2f} s", f"{row['ratio_to_bert']:.2f} ×"))
     return table(rows)
+
+
+def extract(record: dict[str, Any]) -> str:
+    """Extraction beside the bare network."""
+    low, high = record["ratio_spread"]
+    parts = record["milliseconds_per_document"]
+    rows = [("what", "measured")]
+    rows.append(("speed of the bare network", f"{record['ratio_to_model']:.1%} ({low:.1%} to {high:.1%})"))
+    rows.append(("documents a second", f"{record['documents_per_second']:.0f}"))
+    rows += [(f"{name}, a document", f"{value:.2f} ms") for name, value in parts.items()]
+    return table(rows)

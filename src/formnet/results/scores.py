@@ -66,6 +66,51 @@ def curve(record: dict[str, Any]) -> str:
     )
 
 
+def pretraining(record: dict[str, Any]) -> str:
+    """How well hidden words of pages held out are guessed as pre-training goes on."""
+    pieces = record["config"]["optimisation"]["batch_pieces"]
+    rows = [("step", "pieces read, at most", "loss", "guessed right")]
+    for look in record["held_out"]:
+        read = f"{look['step'] * pieces / 1e6:.1f} M"
+        rows.append((f"{look['step']:,}", read, f"{look['loss']:.2f}", f"{look['accuracy']:.1%}"))
+    return table(rows)
+
+
+def evaluation(record: dict[str, Any]) -> str:
+    """One model on test documents, by type, with its calibration."""
+    scores = record["orders"]["given"]
+    kind = "fields" if "fields" in scores else "entities"
+    low, high = scores[kind]["interval"]
+    rows = [("field", "precision", "recall", "F1", "there are")]
+    for name, part in [*scores[kind]["per_type"].items(), ("**all**", scores[kind])]:
+        if part["gold"]:
+            shares = (f"{100 * part[figure]:.1f}" for figure in ("precision", "recall", "f1"))
+            rows.append((name, *shares, f"{part['gold']:,}"))
+    calibration = scores["calibration"]
+    passing = calibration["at_99_percent_precision"]
+    about = (
+        f"\n{scores['documents']:,} documents; F1 between {100 * low:.1f} and {100 * high:.1f} "
+        "had others been drawn (95 %). "
+        f"Calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of what is found is surer than "
+        f"{passing['threshold']:.3f}, and 99 % of that is right.\n"
+    )
+    return table(rows) + about
+
+
+def ocr(record: dict[str, Any]) -> str:
+    """From pictures to fields, by OCR engine, and what the losses are made of."""
+    own = record["own_words"]
+    losses = list(record["losses"])
+    rows = [("words", "field F1", "in raster order", "seconds a page", *losses)]
+    rows.append(("the corpus's own", f"{100 * own['f1']:.1f}", "", "", *("" for _ in losses)))
+    for name, part in record["engines"].items():
+        figures = (f"{100 * part[kind]['f1']:.1f}" for kind in ("fields", "fields_in_raster_order"))
+        lost = (str(part["lost"][cause]) for cause in losses)
+        rows.append((name, *figures, f"{part['seconds_a_page']:.1f}", *lost))
+    meaning = "".join(f"- *{name}*: {text}\n" for name, text in record["losses"].items())
+    return table(rows) + f"\n{record['documents']:,} receipts. Values lost:\n\n" + meaning
+
+
 def spread(figures: dict[str, Any]) -> str:
     """Write a mean in percent, and the deviation between seeds where there are several."""
     deviation = "" if figures["std"] is None else f" ± {100 * figures['std']:.2f}"

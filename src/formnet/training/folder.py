@@ -2,10 +2,11 @@
 
 import json
 import shutil
+from contextlib import suppress
 from typing import Any
 
 from formnet.errors import SettingsError
-from formnet.training.settings import Run
+from formnet.training.settings import Run, make_settings
 
 SETTINGS = "settings.json"
 #: What may change between a run and its going on.
@@ -17,7 +18,10 @@ def claim_folder(run: Run, *, resume: bool) -> None:
     run.output.mkdir(parents=True, exist_ok=True)
     file, told = run.output / SETTINGS, run.model_dump(mode="json")
     if resume and file.is_file():
-        other = _differences(json.loads(file.read_text(encoding="utf-8")), told)
+        before = json.loads(file.read_text(encoding="utf-8"))
+        with suppress(SettingsError):  # what was not a setting yet had its default
+            before = make_settings(type(run), before, str(file)).model_dump(mode="json")
+        other = _differences(before, told)
         if other:
             raise SettingsError(
                 f"{run.output}: holds a run with another {', '.join(other)}; name another output, "

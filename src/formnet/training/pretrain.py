@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +21,15 @@ from formnet.training.settings import PreTraining
 from formnet.training.start import load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
 
+#: What the Trainer writes down beside the weights.
+STATE = "trainer_state.json"
 
-def pretrain(run: PreTraining, *, resume: bool = True) -> None:
-    """Train and leave in `run.output` what fine-tuning starts from."""
+
+def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
+    """Train, leave in `run.output` what fine-tuning starts from, and give the curve; what is over is left so."""
+    if resume and (run.output / STATE).is_file() and _state(run.output / STATE)["global_step"] >= run.steps:
+        claim_folder(run, resume=True)
+        return curve(run)
     missing = [str(file) for file in run.pages if not file.is_file()]
     if missing:
         raise SettingsError(f"pages: there is no {', '.join(missing)}.")
@@ -58,6 +65,26 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> None:
         logging_steps=min(50, run.look_every),
     )
     trainer.run(resume=resume)
+    return curve(run)
+
+
+def curve(run: PreTraining) -> dict[str, Any]:
+    """Give what a run saw as it went: the loss on pages trained on, and loss and accuracy on pages held out."""
+    history = _state(run.output / STATE)["log_history"]
+    return {
+        "steps": run.steps,
+        "training": [{"step": at["step"], "loss": at["loss"]} for at in history if "loss" in at],
+        "held_out": [
+            {"step": at["step"], "loss": at["eval_loss"], "accuracy": at["eval_accuracy"]}
+            for at in history
+            if "eval_loss" in at
+        ],
+    }
+
+
+def _state(file: Path) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return state
 
 
 def steps_done(output: Path) -> int:
@@ -65,8 +92,7 @@ def steps_done(output: Path) -> int:
     last = get_last_checkpoint(str(output)) if output.is_dir() else None
     if last is None:
         return 0
-    steps: int = json.loads((Path(last) / "trainer_state.json").read_text(encoding="utf-8"))["global_step"]
-    return steps
+    return int(_state(Path(last) / STATE)["global_step"])
 
 
 def look_at_pages(stream: PageStream, masker: Masker, run: PreTraining) -> Look:
