@@ -203,8 +203,8 @@ def test_doctor_tells_what_there_is() -> None:
 
 def test_overlays_frame_what_was_found(extractor: Extractor, pdf: Path, tmp_path: Path) -> None:
     document = extractor.extract(pdf)
-    plain = dict(draw_entities(Document(document.id, document.pages), []))
-    marked = dict(draw_entities(document, []))
+    plain = dict(draw_entities(Document(document.id, document.pages)))
+    marked = dict(draw_entities(document))
     for number, image in marked.items():
         difference = np.abs(np.asarray(image, int) - np.asarray(plain[number], int)).max(axis=2)
         there = [entity for entity in document.entities if entity.page == number]
@@ -213,9 +213,9 @@ def test_overlays_frame_what_was_found(extractor: Extractor, pdf: Path, tmp_path
         for entity in there:
             x0, y0, x1, _ = (c * scale for c in entity.boxes[0])
             assert difference[max(round(y0) - 6, 0) : round(y0) + 3, round(x0) : round(x1)].max() > 60
-    doubtful = dict(draw_entities(document, [], least=1.0))
+    doubtful = dict(draw_entities(document, least=1.0))
     assert any(np.asarray(doubtful[n]).tobytes() != np.asarray(marked[n]).tobytes() for n in marked)
-    written = save_overlays(document, tmp_path / "pictures", [])
+    written = save_overlays(document, tmp_path / "pictures")
     assert [images.frame(file).size for file in written] == [image.size for image in marked.values()]
 
 

@@ -59,7 +59,7 @@ def extract(
             else:
                 _print(document, min_score)
             if overlay:
-                _draw(document, overlay, extractor, min_score)
+                _draw(document, overlay, min_score)
             if report:
                 kept.append(document)
         if writer:
@@ -141,9 +141,8 @@ def _print(document: "Document", least: float) -> None:
         Console().print(Text(f"{document.id}: no field found among {document.num_words} words{how}."))
 
 
-def _draw(document: "Document", folder: Path, extractor: "Extractor", least: float) -> None:
+def _draw(document: "Document", folder: Path, least: float) -> None:
     from formnet.views.overlay import save_overlays
 
-    labels = [label for scheme in extractor.heads.values() for label in scheme.entity_types]
-    for file in save_overlays(document, folder, labels, least):
+    for file in save_overlays(document, folder, least):
         typer.echo(f"drawn: {file}", err=True)

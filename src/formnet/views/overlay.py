@@ -28,11 +28,11 @@ def colours_of(labels: Iterable[str]) -> dict[str, Colour]:
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(set(labels)))}
 
 
-def save_overlays(document: Document, folder: Path, labels: Iterable[str], least: float = 0.0) -> list[Path]:
+def save_overlays(document: Document, folder: Path, least: float = 0.0) -> list[Path]:
     """Write a picture of each page that has words, named after the document and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for number, image in draw_entities(document, labels, least):
+    for number, image in draw_entities(document, least):
         file = folder / f"{file_name(document.id)}-{number + 1}.png"
         image.save(file)
         written.append(file)
@@ -46,9 +46,9 @@ def file_name(identity: str) -> str:
     return name[:100] or "document"
 
 
-def draw_entities(document: Document, labels: Iterable[str], least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
+def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
     """Draw each page that has words, by number; entities that are less sure than `least` have a dashed frame."""
-    colours = colours_of([*labels, *(entity.label for entity in document.entities)])
+    colours = colours_of(entity.label for entity in document.entities)
     for number, page in enumerate(document.pages):
         if not page.texts and page.image is None:
             continue
@@ -101,7 +101,7 @@ def _caption(
     pen: ImageDraw.ImageDraw, box: _Place, text: str, colour: Colour, taken: list[_Place], size: tuple[int, int]
 ) -> None:
     """Write beside a frame where nothing is written yet: above, below, to the right, to the left."""
-    font = ImageFont.load_default(13 * OVERSAMPLING)
+    font = ImageFont.load_default(19 * OVERSAMPLING)
     gap = 2 * OVERSAMPLING
     middle = (box[1] + box[3]) / 2
     wanted: Sequence[tuple[tuple[float, float], str]] = (

@@ -23,7 +23,8 @@ def write_report(documents: Sequence[Document], file: Path, least: float = 0.0, 
     labels = colours_of(entity.label for document in documents for entity in document.entities)
     doubtful = sum((entity.score or 0.0) < least for document in documents for entity in document.entities)
     total = sum(len(document.entities) for document in documents)
-    about = f"{len(documents)} documents, {total} fields" + (f", {doubtful} to review" if least else "")
+    about = f"{_count(len(documents), 'document')}, {_count(total, 'field')}"
+    about += f", {doubtful} to review" if least else ""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; "
@@ -36,6 +37,10 @@ def write_report(documents: Sequence[Document], file: Path, least: float = 0.0, 
     parts.append(f"<script>{_asset('report.js')}</script></html>\n")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _asset(name: str) -> str:
