@@ -317,7 +317,7 @@ def test_whoever_is_killed_the_next_run_does_what_is_missing(
             family = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGKILL)
         process.communicate()
-        _, alive = psutil.wait_procs(family, timeout=20)
+        _, alive = psutil.wait_procs(family, timeout=90)
         assert not alive  # what it started goes with it
     there = settled(output)
     for part in there[2:]:
