@@ -2,8 +2,10 @@
 
 import struct
 import warnings
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -63,6 +65,15 @@ def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
         paper = Image.new("RGBA", turned.size, (255, 255, 255, 255))
         turned = Image.alpha_composite(paper, turned)
     return turned.convert("RGB")
+
+
+def data_url(image: Image.Image, side: int = 1400) -> str:
+    """Give a picture as a browser takes it within a page, no longer than so many pixels."""
+    small = image.copy()
+    small.thumbnail((side, side))
+    jpeg = BytesIO()
+    small.save(jpeg, "JPEG", quality=80)
+    return f"data:image/jpeg;base64,{b64encode(jpeg.getvalue()).decode()}"
 
 
 def refuse_large(path: Path) -> None:

@@ -1,11 +1,14 @@
 """`formnet bench`: speed, as ratios to the bare engine in the same run."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formnet.cli.options import AsJson
+from formnet.cli.options import AsJson, Model
+
+if TYPE_CHECKING:
+    from formnet.document import Document
 
 app = typer.Typer(help="Measure speed, as ratios to the bare engine in the same run.", no_args_is_help=True)
 
@@ -23,11 +26,10 @@ def graph(
 ) -> None:
     """Build graphs with features, against scipy's Delaunay on the same points; then growth up to 100,000 points."""
     from formnet.benchmarks.graph import benchmark
-    from formnet.provenance import provenance
 
     result = benchmark(corpus, repeats)
     if as_json:
-        typer.echo(json.dumps({**provenance(corpus=corpus, repeats=repeats), **result}, indent=2))
+        _print_json(result, corpus=corpus, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(
@@ -47,11 +49,10 @@ def attention(
 ) -> None:
     """Measure Rich Attention with its global token against bare scaled-dot-product attention on the same band."""
     from formnet.benchmarks.attention import TOKENS, benchmark
-    from formnet.provenance import provenance
 
     result = benchmark(tuple(tokens or TOKENS), repeats=repeats)
     if as_json:
-        typer.echo(json.dumps({**provenance(repeats=repeats), **result}, indent=2))
+        _print_json(result, repeats=repeats)
         return
     for case in result["cases"]:
         ratios = f"forward × {case['forward_ratio']:.2f}  training × {case['train_ratio']:.2f}"
@@ -62,11 +63,10 @@ def attention(
 def parameters(as_json: AsJson = False) -> None:
     """Count the named sizes' parameters, beside the paper's figures."""
     from formnet.benchmarks.parameters import count
-    from formnet.provenance import provenance
 
     result = count()
     if as_json:
-        typer.echo(json.dumps({**provenance(), **result}, indent=2))
+        _print_json(result)
         return
     for row in result["rows"]:
         ours = f"{row['parameters'] / 1e6:6.1f} M"
@@ -85,7 +85,6 @@ def model(
 ) -> None:
     """Measure whole models, random weights: ours, LayoutLM, BROS, LiLT and LayoutLMv3 in one run."""
     from formnet.benchmarks.model import inference, training
-    from formnet.provenance import provenance
 
     if not train:
         result = inference(repeats=repeats)
@@ -95,7 +94,7 @@ def model(
         batches, tags = _training_batches(corpus, vocabulary)
         result = training(batches, tags, repeats)
     if as_json:
-        typer.echo(json.dumps({**provenance(corpus=corpus, train=train, repeats=repeats), **result}, indent=2))
+        _print_json(result, corpus=corpus, train=train, repeats=repeats)
         return
     for row in result.get("rows", []):
         speed = f"{row['docs_per_second']:8.2f} documents/s  {row['peak_mb']:6.0f} MB"
@@ -108,25 +107,20 @@ def model(
 
 @app.command()
 def extract(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
     documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 200,
     repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 7,
     as_json: AsJson = False,
 ) -> None:
     """Measure extraction from documents against the bare network on the same batches."""
-    from itertools import islice
-
     from formnet.benchmarks.extract import benchmark
-    from formnet.corpora import open_corpus
     from formnet.extractor import Extractor
-    from formnet.provenance import provenance
 
-    chosen = list(islice(open_corpus(corpus), documents))
+    chosen = _first(corpus, documents)
     result = benchmark(Extractor.from_pretrained(model), chosen, repeats)
     if as_json:
-        record = provenance(model=model, corpus=corpus, documents=documents, repeats=repeats)
-        typer.echo(json.dumps({**record, **result}, indent=2))
+        _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"extraction at {result['ratio_to_model']:.1%} of the bare network's speed ({low:.1%} to {high:.1%})")
@@ -136,7 +130,7 @@ def extract(
 
 @app.command()
 def bulk(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
     documents: Annotated[int, typer.Option(min=1, help="How many; a smaller corpus is gone through again.")] = 2000,
     repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
@@ -147,19 +141,14 @@ def bulk(
     as_json: AsJson = False,
 ) -> None:
     """Measure a bulk run against the bare extractor on the same documents and cores; start-up is told apart."""
-    from itertools import islice
-
     from formnet.benchmarks import bulk as measured
-    from formnet.corpora import open_corpus
-    from formnet.provenance import provenance
 
-    chosen = list(islice(open_corpus(corpus), documents))
+    chosen = _first(corpus, documents)
     result = measured.benchmark(model, chosen, documents, repeats, shard)
     if growth:
         result["growth"] = measured.growth(model)
     if as_json:
-        record = provenance(model=model, corpus=corpus, documents=documents, repeats=repeats)
-        typer.echo(json.dumps({**record, **result}, indent=2))
+        _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"bulk at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
@@ -170,7 +159,7 @@ def bulk(
 
 @app.command()
 def serve(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to send.")],
     documents: Annotated[int, typer.Option(min=1, help="How many of them, again and again.")] = 200,
     seconds: Annotated[float, typer.Option(min=1, help="How long each measurement takes.")] = 20,
@@ -179,24 +168,33 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Measure the service at saturation against the bare extractor on the same documents and cores."""
-    from itertools import islice
-
     from formnet.benchmarks.serve import benchmark
     from formnet.cli.train import prepare
-    from formnet.corpora import open_corpus
-    from formnet.provenance import provenance
 
     prepare()
-    chosen = list(islice(open_corpus(corpus), documents))
+    chosen = _first(corpus, documents)
     result = benchmark(model, chosen, seconds=seconds, clients=clients, repeats=repeats)
     if as_json:
-        record = provenance(model=model, corpus=corpus, documents=documents, seconds=seconds, repeats=repeats)
-        typer.echo(json.dumps({**record, **result}, indent=2))
+        _print_json(result, model=model, corpus=corpus, documents=documents, seconds=seconds, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"serving at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
     typer.echo(f"  {result['documents_per_second']:.1f} documents/s to {clients} clients")
     typer.echo(f"  p50 {result['p50_ms']:.0f} ms, p99 {result['p99_ms']:.0f} ms")
+
+
+def _first(corpus: str, count: int) -> "list[Document]":
+    from itertools import islice
+
+    from formnet.corpora import open_corpus
+
+    return list(islice(open_corpus(corpus), count))
+
+
+def _print_json(result: dict[str, Any], **configuration: Any) -> None:
+    from formnet.provenance import provenance
+
+    typer.echo(json.dumps({**provenance(**configuration), **result}, indent=2))
 
 
 def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int = 8) -> tuple[list[Any], int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formnet.cli.options import AsJson, CorpusSpec, ReadingOrder
+from formnet.cli.options import AsJson, CorpusSpec, Model, ReadingOrder
 from formnet.cli.train import Config, Out, Overrides, prepare, write_figures
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def evaluate(
 
 
 def end_to_end(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")],
+    model: Model,
     corpus: CorpusSpec,
     ocr: Annotated[
         list[str] | None, typer.Option(help="An OCR engine; give it several times. Else all installed.")

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
+from formnet.cli.options import Model
 from formnet.cli.train import prepare
-
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")]
 
 
 def compact(

@@ -12,6 +12,7 @@ CorpusSpecs = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of whatever is random.")]
 

@@ -1,19 +1,15 @@
 """A page to look through what was found: one file of HTML that needs nothing else, fields sorted by doubt."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from io import BytesIO
 from pathlib import Path
 
 from formnet.answers import entity_answer
 from formnet.document import Document, Entity, Page
+from formnet.images import data_url
 from formnet.views.canvas import page_canvas
 from formnet.views.overlay import Colour, colours_of
-
-#: The longer side of a page's picture in the report.
-SIDE = 1400
 
 _ASSETS = files(__package__)
 
@@ -80,18 +76,10 @@ def _figure(
             )
     read_by = f", read by {page.read_by}" if page.read_by else ""
     return (
-        f'<figure><div><img alt="page {place + 1}" src="data:image/jpeg;base64,{_picture(page)}">'
+        f'<figure><div><img alt="page {place + 1}" src="{data_url(page_canvas(page, 0.0).finish())}">'
         f'<svg viewBox="0 0 {page.width:.2f} {page.height:.2f}" preserveAspectRatio="none">{"".join(rects)}</svg></div>'
         f"<figcaption>page {place + 1}{escape(read_by)}</figcaption></figure>"
     )
-
-
-def _picture(page: Page) -> str:
-    image = page_canvas(page, 0.0).finish()
-    image.thumbnail((SIDE, SIDE))
-    jpeg = BytesIO()
-    image.save(jpeg, "JPEG", quality=80)
-    return b64encode(jpeg.getvalue()).decode()
 
 
 def _row(entity: Entity, name: str, colours: dict[str, Colour], least: float) -> str:

@@ -1,10 +1,8 @@
 """Files become documents in a process of their own: one that hangs or crashes it costs itself and a restart."""
 
 import asyncio
-from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,16 +13,13 @@ from ray.exceptions import RayActorError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from formnet import images, pdfs
-from formnet.document import Document, Page
+from formnet.document import Document
 from formnet.errors import DocumentError, FormNetError, LimitError, OcrError
 from formnet.ocr import OcrEngine, find_engine
 from formnet.readers import kind_of, read_one
 from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
 from formnet.scale.service.settings import Settings
 from formnet.scans import scan_of
-
-#: The longer side of a page's picture, and how well it is kept.
-PICTURE_SIDE, PICTURE_QUALITY = 1400, 80
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ class ReadingProcess:
         # A document of our own JSON may name pictures, but none of this machine's.
         pages = tuple(page if page.image == path else replace(page, image=None) for page in document.pages)
         refuse_long(replace(document, pages=pages), self.settings)
-        drawn = tuple(map(_picture, pages)) if pictures else ()
+        drawn = tuple(images.data_url(scan_of(page)) if page.image else None for page in pages) if pictures else ()
         bare = tuple(replace(page, image=None) for page in pages)
         return Reading(replace(document, pages=bare), drawn)
 
@@ -126,13 +121,3 @@ def refuse_long(document: Document, settings: Settings) -> None:
     ):
         if count > most:
             raise LimitError(f"{document.id}: has {count:,} {what}; the limit is {most:,}. Split it.")
-
-
-def _picture(page: Page) -> str | None:
-    if page.image is None:
-        return None
-    image = scan_of(page)
-    image.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
-    jpeg = BytesIO()
-    image.save(jpeg, "JPEG", quality=PICTURE_QUALITY)
-    return f"data:image/jpeg;base64,{b64encode(jpeg.getvalue()).decode()}"
