@@ -31,6 +31,7 @@ from formnet.training.batching import Plan
 from formnet.training.finetune import finetune
 from formnet.training.folder import claim_folder
 from formnet.training.labelled import hold_out, with_segment_boxes
+from formnet.training.letterheads import letterheads_of, put_around
 from formnet.training.masking import Masker
 from formnet.training.optimiser import freeze, parameter_groups
 from formnet.training.pages import PageStream
@@ -230,6 +231,38 @@ def test_words_missed_are_missing_from_entities(documents: list[Document]) -> No
     assert 0 < worse.num_words < documents[0].num_words
     for entity in worse.entities:
         assert entity.text == " ".join(worse.texts[word] for word in entity.words)
+
+
+def test_a_letterhead_is_put_around_a_document_and_labelled_as_nothing(documents: list[Document]) -> None:
+    builder = DocumentBuilder("sender")
+    builder.add_page(
+        ["Elm", "Bakery", "12", "Mill", "Lane", "Bread", "4.50", "Thank", "you"],
+        [(10, 10, 40, 20), (45, 10, 90, 20), (10, 30, 20, 40), (25, 30, 50, 40), (55, 30, 80, 40),
+         (10, 50, 40, 60), (60, 50, 80, 60), (10, 70, 40, 80), (45, 70, 60, 80)],
+        100, 100,
+    )  # fmt: skip
+    sender = builder.done()
+    sender = replace(sender, entities=(sender.entity("company", [0, 1]), sender.entity("address", [2, 3, 4])))
+    (letterhead,) = letterheads_of([sender])
+    assert letterhead.top.texts == ("Elm", "Bakery", "12", "Mill", "Lane")
+    assert letterhead.foot.texts == ("Thank", "you")
+    assert letterheads_of([replace(sender, entities=())]) == []
+
+    document = documents[0]
+    framed = put_around(document, letterhead, np.random.default_rng(0))
+    assert framed.texts[:2] == ("Elm", "Bakery")
+    assert framed.num_words > document.num_words
+    assert [(e.label, e.text) for e in framed.entities] == [(e.label, e.text) for e in document.entities]
+    page, first = framed.pages[0], framed.texts.index(document.texts[0])
+    assert page.boxes[:first, 3].max() <= page.boxes[first : first + document.num_words, 1].min()
+    assert (page.boxes >= 0).all()
+    assert (page.boxes <= np.tile([page.width, page.height], 2)).all()
+
+
+def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path) -> None:
+    run = settings_for(vocabulary, tmp_path, letterheads={"jsonl": "nobody"})
+    with pytest.raises(SettingsError, match="no head 'nobody'; there are jsonl"):
+        finetune(run)
 
 
 # Batches

@@ -112,11 +112,17 @@ def line_boxes(boxes: Boxes) -> tuple[Box, ...]:
 def raster(boxes: Boxes) -> NDArray[np.intp]:
     """Order words line by line, top to bottom, and left to right in a line: [W].
 
-    The topmost word left over opens a line; those that overlap it vertically by about half a text height belong
-    to it. Words larger than twice the usual height count as that high, so that a logo does not swallow lines.
-
     >>> raster(np.array([[50.0, 1, 60, 11], [0, 0, 10, 10], [0, 20, 10, 30]])).tolist()
     [1, 0, 2]
+    """
+    return np.lexsort((boxes[:, 0], line_numbers(boxes)))
+
+
+def line_numbers(boxes: Boxes) -> NDArray[np.intp]:
+    """Number the line of each word, from the top: [W].
+
+    The topmost word left over opens a line; those that overlap it vertically by about half a text height belong
+    to it. Words larger than twice the usual height count as that high, so that a logo does not swallow lines.
     """
     if len(boxes) == 0:
         return np.empty(0, np.intp)
@@ -133,4 +139,4 @@ def raster(boxes: Boxes) -> NDArray[np.intp]:
         stop = max(stop, start + 1)
         line[by_middle[start:stop]] = number
         start, number = stop, number + 1
-    return np.lexsort((boxes[:, 0], line))
+    return line

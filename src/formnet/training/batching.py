@@ -1,6 +1,6 @@
 """Which documents meet in which batch, for all epochs at once, and how each looks when its turn comes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
 from formnet.encoding.tokenizer import mask_id
 from formnet.training.augmentation import augment
+from formnet.training.letterheads import Letterhead, put_around
 from formnet.training.settings import Augmentation, Optimisation
 
 TensorBatch = dict[str, Tensor]
@@ -61,11 +62,17 @@ class Documents(Dataset[Example]):
     """Documents of all heads, made worse anew each epoch if asked."""
 
     def __init__(
-        self, documents: Sequence[Sequence[Document]], encoders: Sequence[Encoder], settings: Augmentation, seed: int
+        self,
+        documents: Sequence[Sequence[Document]],
+        encoders: Sequence[Encoder],
+        settings: Augmentation,
+        seed: int,
+        letterheads: Mapping[int, Sequence[Letterhead]] | None = None,
     ) -> None:
-        """Take each head's documents, and each head's encoder."""
+        """Take each head's documents and encoder, and what may stand around the documents of some heads."""
         self.documents = [(document, head) for head, part in enumerate(documents) for document in part]
         self.encoders, self.settings, self.seed = encoders, settings, seed
+        self.letterheads = letterheads or {}
         self.encoded = [encoders[head](document) for document, head in self.documents]
         self.mask_id = mask_id(encoders[0].tokenizer) if settings.unknown else None
 
@@ -77,6 +84,9 @@ class Documents(Dataset[Example]):
         (document, head), encoded = self.documents[number], self.encoded[number]
         if self.settings.any:
             generator = np.random.default_rng([self.seed, epoch, number])
+            if head in self.letterheads and generator.random() < self.settings.letterhead:
+                some = self.letterheads[head]
+                document = put_around(document, some[int(generator.integers(len(some)))], generator)
             encoded = self.encoders[head](augment(document, self.settings, generator))
             if self.mask_id is not None:
                 hidden = generator.random(len(encoded)) < self.settings.unknown

@@ -1,7 +1,7 @@
 """Fine-tuning: tags for the words of labelled documents (Section 4.2 of the paper)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import torch
@@ -9,6 +9,7 @@ from transformers import set_seed
 
 from formnet.document import Document
 from formnet.encoding import Encoder
+from formnet.errors import SettingsError
 from formnet.evaluation.calibration import fit_temperature
 from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.evaluate import judge, report
@@ -16,7 +17,8 @@ from formnet.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
 from formnet.training.batching import Documents, Plan, put_together
 from formnet.training.folder import claim_folder
-from formnet.training.labelled import load_labelled
+from formnet.training.labelled import Labelled, load_labelled
+from formnet.training.letterheads import Letterhead, letterheads_of
 from formnet.training.settings import FineTuning
 from formnet.training.start import load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
@@ -35,7 +37,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     model, tokenizer = begun.model, begun.tokenizer
     encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
     extractor = Extractor(model, tokenizer, batch_pieces=run.optimisation.batch_pieces, bf16=run.optimisation.bf16)
-    documents = Documents([part.training for part in parts.values()], encoders, run.augmentation, run.seed)
+    training = [part.training for part in parts.values()]
+    documents = Documents(training, encoders, run.augmentation, run.seed, _letterheads(run, parts))
     rank, world = this_process()
     lengths = [len(document) for document in documents.encoded]
     plan = Plan(lengths, run.optimisation, run.epochs, run.seed, rank, world)
@@ -71,6 +74,15 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         }
         (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     return extractor
+
+
+def _letterheads(run: FineTuning, parts: Mapping[str, Labelled]) -> dict[int, list[Letterhead]]:
+    """Find what may stand around the documents of those heads that want it."""
+    numbers = {name: number for number, name in enumerate(parts)}
+    for name in (*run.letterheads, *run.letterheads.values()):
+        if name not in parts:
+            raise SettingsError(f"letterheads: there is no head {name!r}; there are {', '.join(parts)}.")
+    return {numbers[head]: letterheads_of(parts[source].training) for head, source in run.letterheads.items()}
 
 
 def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:

@@ -71,6 +71,7 @@ class Augmentation(Settings):
     raster: Share = 0  # a document is read line by line instead of in its own order
     shuffled: Share = 0  # or in no order at all
     unknown: Share = 0  # a piece is masked
+    letterhead: Share = 0  # a document gets another's top and foot around it, of the head that `letterheads` names
 
     @property
     def any(self) -> bool:
@@ -103,6 +104,7 @@ class FineTuning(Run):
     epochs: int = Field(20, ge=1)
     look_every: int = Field(1, ge=1)  # epochs between looks at the held-out part
     augmentation: Augmentation = Augmentation()
+    letterheads: dict[str, str] = {}  # heads whose documents lack the sender's lines, and the head that has such lines
     temperatures: tuple[float, ...] = ()  # of each head, from a run that held documents out, where this one does not
 
 
