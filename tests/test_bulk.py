@@ -21,7 +21,7 @@ import pytest
 from pyarrow.parquet import ParquetFile, read_table
 
 from formnet.builder import DocumentBuilder
-from formnet.cli.scale import size
+from formnet.cli.options import size
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor
@@ -168,7 +168,7 @@ def test_few_blocks_for_many_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_sizes() -> None:
-    assert [size(text) for text in ("2GiB", "512 MB", "1k", "7")] == [2 * 2**30, 512 * 2**20, 1024, 7]
+    assert [size(text) for text in ("2GiB", "512 MB", "1k", "7")] == [2 * 2**30, 512 * 10**6, 1024, 7]
 
 
 # With Ray: as a user runs it

@@ -34,7 +34,7 @@ from formnet.scale import Client
 from formnet.scale.client import ServiceError
 from formnet.scale.service.bodies import plain_name
 from formnet.scale.service.keys import load_digests
-from formnet.scale.service.settings import Settings, parse_bytes
+from formnet.scale.service.settings import Settings
 from paper import LINES, picture, text_pdf
 from test_extract import extractor, model, tokenizer  # noqa: F401 - the same network that has learnt nothing
 
@@ -530,8 +530,6 @@ def test_a_network_that_is_killed_comes_back(service: Service) -> None:
 def test_settings_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="both be called"):
         Settings(models=["a/receipts", "b/receipts"])
-    with pytest.raises(SettingsError, match="is no size"):
-        parse_bytes("many")
     monkeypatch.delenv("FORMNET_API_KEYS", raising=False)
     assert load_digests(None) == ()
     (tmp_path / "keys").write_text("# none\n")

@@ -1,9 +1,14 @@
 """Arguments and options that several commands share."""
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "kib": 2**10, "mib": 2**20, "gib": 2**30} | {
+    "kb": 10**3, "mb": 10**6, "gb": 10**9
+}  # fmt: skip
 
 CorpusSpec = Annotated[
     str, typer.Argument(metavar="CORPUS", help="kind:path or kind:path@split, as in funsd:data/funsd@train.")
@@ -26,3 +31,15 @@ class ReadingOrder(StrEnum):
 
 
 OrderOption = Annotated[ReadingOrder, typer.Option(help="Reading order of each page's words.")]
+
+
+def size(text: str) -> int:
+    """Read a size as people write it.
+
+    >>> size("20MiB"), size("1.5 MB"), size("4096")
+    (20971520, 1500000, 4096)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?i?b?)", text.strip().lower())
+    if match is None or match[2] not in _UNITS:
+        raise typer.BadParameter(f"{text!r} is no size; write it as 20MiB, 500kB or 4096.")
+    return int(float(match[1]) * _UNITS[match[2]])

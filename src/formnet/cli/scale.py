@@ -1,22 +1,11 @@
 """`formnet bulk`: an archive through a model, on one machine or on a Ray cluster."""
 
 import json
-import re
 from typing import Annotated
 
 import typer
 
-from formnet.cli.options import AsJson
-
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-
-
-def size(text: str) -> int:
-    """Read a size such as 2GiB or 512M."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", text.strip().lower())
-    if match is None:
-        raise typer.BadParameter(f"{text!r} is no size; write it as 2GiB or 512MiB.")
-    return int(float(match[1]) * _UNITS[match[2]])
+from formnet.cli.options import AsJson, size
 
 
 def bulk(

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from formnet.cli.options import size
+
 
 def serve(
     model: Annotated[
@@ -22,7 +24,7 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Keys, one a line; FORMNET_API_KEYS has more.")
     ] = None,
     max_queue: Annotated[int, typer.Option(min=1, help="Documents that may wait; others are told to come back.")] = 64,
-    max_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Of a request.")] = "20MiB",
+    max_bytes: Annotated[int, typer.Option(metavar="SIZE", parser=size, help="Of a request.")] = "20MiB",  # type: ignore[assignment] # the parser makes it a number
     max_pages: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20,
     max_words: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20_000,
     max_pixels: Annotated[int, typer.Option(min=1, help="Of a picture.")] = 50_000_000,
@@ -37,7 +39,7 @@ def serve(
         raise SettingsError(f"serving needs more packages ({error}); run pip install 'formnet[scale]'.") from error
     from pydantic import ValidationError
 
-    from formnet.scale.service.settings import Settings, parse_bytes
+    from formnet.scale.service.settings import Settings
 
     try:
         settings = Settings(
@@ -46,7 +48,7 @@ def serve(
             ocr=ocr,
             api_key_file=api_key_file,
             max_queue=max_queue,
-            max_bytes=parse_bytes(max_bytes),
+            max_bytes=max_bytes,
             max_pages=max_pages,
             max_words=max_words,
             max_pixels=max_pixels,

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from formnet.errors import SettingsError
-
 
 class Settings(BaseModel):
     """Models, their replicas, and the limits within which documents are read."""
@@ -50,22 +48,3 @@ class Settings(BaseModel):
 def name_of(model: str) -> str:
     """Give the name by which requests ask for a model: that of its folder, for one that is not shipped."""
     return Path(model).name
-
-
-def parse_bytes(text: str) -> int:
-    """Read a size as people write it.
-
-    >>> parse_bytes("20MiB"), parse_bytes("1.5 MB"), parse_bytes("4096")
-    (20971520, 1500000, 4096)
-    """
-    units = {"kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9, "b": 1}
-    number = text.strip().lower()
-    factor = 1
-    for unit, size in units.items():
-        if number.endswith(unit):
-            number, factor = number.removesuffix(unit), size
-            break
-    try:
-        return int(float(number) * factor)
-    except (ValueError, OverflowError) as error:
-        raise SettingsError(f"{text!r} is no size; write it as 20MiB, 500kB or 4096.") from error
