@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,6 +25,8 @@ from openapi_spec_validator import validate
 from PIL import Image
 
 from formnet.answers import answer
+from formnet.benchmarks.attacks import Attacker, Attempt
+from formnet.benchmarks.attempts import attempts, slow_pdf
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.errors import SettingsError
@@ -242,23 +243,6 @@ def test_one_bad_file_of_several_is_named(service: Service) -> None:
     assert problem(service.extract(*sent), 422, "bad_document").startswith("bad.pdf")
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (b"{", "bad_document"),
-        (b"[" * 100_000, "bad_document"),
-        (b"[]", "bad_document"),
-        (b"7", "bad_document"),
-        (b'{"id": "a", "pages": [{"words": ["x"], "boxes": [[NaN, 1, 2, 3]]}]}', "bad_document"),
-        (b'{"id": "a", "pages": [{"words": ["\\ud800"], "boxes": [[0, 1, 2, 3]]}]}', "bad_document"),
-        (b"\xff\xfe", "bad_document"),
-    ],
-)
-def test_bad_json_is_refused_in_words(service: Service, body: bytes, code: str) -> None:
-    response = service.ask("POST", "/v1/extract", content=body, headers={"Content-Type": "application/json"})
-    assert problem(response, 422, code)
-
-
 def test_requests_that_are_none(service: Service) -> None:
     document = words_and_boxes().to_json()
     asked = service.ask
@@ -304,6 +288,19 @@ def test_request_ids(service: Service) -> None:
         assert response.json()["error"]["code"] == "bad_request_id"
 
 
+# Hostile clients
+
+
+@pytest.mark.parametrize("attempt", list(attempts()), ids=lambda attempt: f"{attempt.kind}: {attempt.name}")
+def test_hostile_clients_get_nowhere(service: Service, attempt: Attempt) -> None:
+    start = time.monotonic()
+    came = attempt.send(Attacker(service.port, KEY))
+    assert came.status in attempt.right, came
+    assert not any(sign in came.text for sign in ("Traceback", "/tmp/", attempt.never) if sign)
+    assert time.monotonic() - start < SECONDS + 4
+    assert service.send(words_and_boxes().to_json()).status_code == 200
+
+
 # Limits
 
 
@@ -324,68 +321,6 @@ def test_more_than_the_limits_is_refused(service: Service) -> None:
     many = [words_and_boxes().to_json()] * 33
     assert "33 documents" in problem(service.send(many), 413, "too_large")
     assert service.extract(*[("a.pdf", text_pdf())] * 33).status_code == 400
-
-
-def head(length: int | None) -> bytes:
-    kind = f"Content-Length: {length}" if length is not None else "Transfer-Encoding: chunked"
-    lines = ["POST /v1/extract HTTP/1.1", "Host: x", f"X-API-Key: {KEY}", "Content-Type: application/json", kind]
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def test_an_upload_that_says_it_is_too_large_is_not_waited_for(service: Service) -> None:
-    with socket.create_connection(("127.0.0.1", service.port), timeout=5) as connection:
-        connection.sendall(head(10**12))
-        answered = b"".join(iter(lambda: connection.recv(4096), b""))  # until the service closes
-    assert answered.startswith(b"HTTP/1.1 413")
-
-
-def test_an_endless_upload_is_cut(service: Service) -> None:
-    chunk = b"%x\r\n" % 2**16 + b" " * 2**16 + b"\r\n"
-    sent = 0
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as connection:
-        connection.sendall(head(None))
-        try:
-            while sent < 2**30:
-                connection.sendall(chunk)
-                sent += 2**16
-        except OSError:
-            pass
-    assert BYTES <= sent < 2**30
-
-
-def test_a_slow_upload_is_cut(service: Service) -> None:
-    start = time.monotonic()
-    with socket.create_connection(("127.0.0.1", service.port), timeout=3 * SECONDS) as connection:
-        connection.sendall(head(1000))
-        stop = threading.Event()
-
-        def drip() -> None:
-            while not stop.wait(0.5):
-                try:
-                    connection.sendall(b" ")
-                except OSError:
-                    return
-
-        dripping = threading.Thread(target=drip)
-        dripping.start()
-        answered = connection.recv(4096)
-        stop.set()
-        dripping.join()
-    assert answered.startswith(b"HTTP/1.1 408")
-    assert SECONDS - 1 < time.monotonic() - start < SECONDS + 4
-
-
-def slow_pdf() -> bytes:
-    """A small file that takes half a minute to read: each page holds nearly as many characters as a page may."""
-    shown = b"".join(b"BT /F1 1 Tf 9 %d Td (%s) Tj ET\n" % (y, b"abc " * 6000) for y in range(20))
-    packed = zlib.compress(shown)
-    old = text_pdf([("page",)] * PAGES)
-    page = old[old.index(b"4 0 obj") : old.index(b"5 0 obj")]
-    stream = b"4 0 obj\n<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream\nendobj\n" % (len(packed), packed)
-    parts = old.replace(page, stream)
-    for number in range(6, 4 + 2 * PAGES, 2):  # all pages show the first one's content
-        parts = parts.replace(b"/Contents %d 0 R" % number, b"/Contents 4 0 R")
-    return parts  # the table of places is wrong now; readers mend that
 
 
 def test_a_document_that_takes_too_long_costs_itself(service: Service) -> None:

@@ -5,29 +5,21 @@ The load comes from this process and takes its share of the same cores, so it is
 
 import asyncio
 import json
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import cycle
 from time import perf_counter
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
 
+from formnet.benchmarks.serving import serving
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor
 
-#: How long the service may take to be ready, and how long there is load before anything is measured.
-STARTUP_SECONDS, WARM_SECONDS = 180, 5
+#: How long there is load before anything is measured.
+WARM_SECONDS = 5
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 
 
@@ -39,9 +31,9 @@ def benchmark(
     expected = [[(e.label, e.words) for e in found] for found in extractor.entities(documents)]
     bare, rounds = [], []
     start = perf_counter()
-    with _service(model) as port:
+    with serving(model) as service:
         startup = perf_counter() - start
-        load = Load(port, documents)
+        load = Load(service.port, documents)
         for _ in range(repeats):
             bare.append(_extract(extractor, documents, seconds))
             rounds.append(asyncio.run(load.run(clients, seconds)))
@@ -56,7 +48,7 @@ def benchmark(
         "documents_per_second": float(np.median(speeds)),
         "extractor_documents_per_second": float(np.median(bare)),
         "clients": clients,
-        "replicas": _cores(),
+        "replicas": service.replicas,
         "refused": load.refused,
         "different": load.different(expected),
         "startup_seconds": startup,
@@ -68,7 +60,7 @@ class Load:
 
     def __init__(self, port: int, documents: Sequence[Document]) -> None:
         self.port, self.refused = port, 0
-        self.requests = [_request(document) for document in documents]
+        self.requests = [request_bytes(document) for document in documents]
         self.answers: list[bytes] = [b""] * len(documents)
 
     async def run(self, clients: int, seconds: float) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -111,12 +103,14 @@ class Load:
         return count
 
 
-def _request(document: Document) -> bytes:
+def request_bytes(document: Document, *, close: bool = False) -> bytes:
+    """Give a whole request for a document's fields; after it the connection is kept, or closed."""
     told = document.to_json()
     pages = [{key: page[key] for key in ("width", "height", "words", "boxes")} for page in told["pages"]]
     body = json.dumps({"id": told["id"], "pages": pages}).encode()
-    head = "POST /v1/extract HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
-    return f"{head}{len(body)}\r\n\r\n".encode() + body
+    kind = f"Connection: {'close' if close else 'keep-alive'}\r\nContent-Type: application/json"
+    head = f"POST /v1/extract HTTP/1.1\r\nHost: localhost\r\n{kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
 def _extract(extractor: Extractor, documents: Sequence[Document], seconds: float) -> float:
@@ -126,34 +120,3 @@ def _extract(extractor: Extractor, documents: Sequence[Document], seconds: float
         extractor.entities(documents)
         count += len(documents)
     return count / (perf_counter() - start)
-
-
-@contextmanager
-def _service(model: str) -> Iterator[int]:
-    """Run the command as a user would, a network a core; give its port once it is ready."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    words = ["serve", "--model", model, "--port", str(port), "--replicas", str(_cores())]
-    process = subprocess.Popen([sys.executable, "-m", "formnet.cli", *words], stdout=subprocess.DEVNULL)  # noqa: S603
-    try:
-        deadline = perf_counter() + STARTUP_SECONDS
-        while not _is_ready(port):
-            if process.poll() is not None or perf_counter() > deadline:
-                raise SettingsError("the service did not start; formnet serve says why.")
-            time.sleep(0.2)
-        yield port
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError):
-        return False
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -183,6 +183,46 @@ def serve(
     typer.echo(f"  p50 {result['p50_ms']:.0f} ms, p99 {result['p99_ms']:.0f} ms")
 
 
+@app.command()
+def overload(
+    model: Model,
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to send.")],
+    documents: Annotated[int, typer.Option(min=1, help="How many different ones.")] = 200,
+    minutes: Annotated[float, typer.Option(min=0.1, help="How long.")] = 10,
+    times: Annotated[float, typer.Option(min=0.1, help="Of what the service can bear.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Ask more of the service than it can bear, and then kill one of its networks."""
+    from formnet.benchmarks.overload import benchmark
+
+    result = benchmark(model, _first(corpus, documents), minutes, times=times)
+    if as_json:
+        _print_json(result, model=model, corpus=corpus, documents=documents, minutes=minutes)
+        return
+    for name, part in (("overload", result), ("a network killed", result["network_killed"])):
+        answers = ", ".join(f"{count:,} × {status}" for status, count in part["answers"].items())
+        typer.echo(f"{name}: {answers}; {part['wrong_answers']} wrong; p99 {part['p99_ms']:.0f} ms")
+    typer.echo(f"memory {result['memory_mb']['growth']:+.1%}; itself again after {result['recovery_seconds']:.1f} s")
+
+
+@app.command()
+def attacks(model: Model, as_json: AsJson = False) -> None:
+    """Try on the service what hostile clients try."""
+    from formnet.benchmarks.attacks import attack
+    from formnet.benchmarks.attempts import attempts
+
+    result = attack(model, attempts())
+    if as_json:
+        _print_json(result, model=model)
+    else:
+        for row in result["rows"]:
+            mark = "held" if row["held"] else "NOT HELD"
+            typer.echo(f"{mark:9} {row['status']:3} {row['code']:15} {row['kind']}: {row['attempt']}")
+        typer.echo(f"{result['held']} of {result['attempts']} held")
+    if result["held"] < result["attempts"]:
+        raise typer.Exit(1)
+
+
 def _first(corpus: str, count: int) -> "list[Document]":
     from itertools import islice
 

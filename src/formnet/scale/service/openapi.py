@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from formnet.scale.messages import ErrorReply
 
 #: A document that can be sent as it stands.
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "id": "receipt-1",
     "pages": [
         {
