@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
@@ -225,6 +226,34 @@ def test_no_name_leaves_the_folder(name: str, tmp_path: Path) -> None:
     assert file.parent.resolve() == tmp_path.resolve()
     assert file.resolve() != tmp_path.resolve()
     file.write_text("x")
+
+
+def test_attention_is_what_the_network_weighs(extractor: Extractor, pdf: Path) -> None:
+    document = next(iter(read(pdf)))
+    weights = extractor.attention(document, 0)
+    heads = extractor.model.config.num_attention_heads
+    assert weights.shape == (heads, document.num_words, document.num_words)
+    assert np.allclose(weights.sum(-1), 1, atol=1e-4)
+    with pytest.raises(SettingsError, match="no layer 9"):
+        extractor.attention(document, 9)
+    long = DocumentBuilder("long")
+    long.add_page(["a"] * 40, [[i, 0, i + 1, 1] for i in range(40)], 40, 40)
+    apart = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
+    seen = extractor.attention(long.done(), 0)
+    assert (seen[:, apart > extractor.model.config.radius] == 0).all()
+    assert (seen[:, apart <= extractor.model.config.radius] > 0).all()
+
+
+def test_attention_is_drawn_for_several_models(model: Path, pdf: Path, tmp_path: Path) -> None:
+    words = ["view", "attention", str(pdf), "--model", str(model), "--model", str(model), "--layer", "0"]
+    result = run.invoke(app, [*words, "--out", str(tmp_path / "a.png")])
+    assert result.exit_code == 0, result.output
+    with Image.open(tmp_path / "a.png") as image:
+        both = np.asarray(image)
+    page = (both.shape[1] - 40) // 2
+    assert np.array_equal(both[:, :page], both[:, -page:])
+    colours = {tuple(colour) for colour in both.reshape(-1, 3).tolist()}
+    assert any(max(colour) - min(colour) > 60 for colour in colours)  # lines, not only ink
 
 
 def test_the_report_is_one_safe_file(extractor: Extractor, tmp_path: Path) -> None:

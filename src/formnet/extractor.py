@@ -135,6 +135,22 @@ class Extractor:
                 results[i] = row[: documents[i].num_words]
         return results
 
+    def attention(self, document: Document, layer: int = -1) -> NDArray[np.float32]:
+        """Give how much each word looks at each other in one layer, by head, for people to look at: [H, W, W]."""
+        if isinstance(self.model, OnnxNetwork):
+            raise SettingsError("an exported network does not tell where it looks; use what it was exported from.")
+        layers = self.model.config.num_hidden_layers
+        if not -layers <= layer < layers:
+            raise SettingsError(f"the network has {layers} layers, so no layer {layer}.")
+        encoded = self.encoder(document)
+        batch = collate([encoded], self.encoder.padding_id)
+        del batch["ids"]
+        weights = self.model.formnet.attention_weights(layer % layers, **batch)[0].numpy()  # [H, P, P]
+        # A word looks as its pieces do on average, and is seen as often as they are together.
+        of_word = np.eye(document.num_words, dtype=np.float32)[encoded.piece_word].T  # [W, P]
+        looks = np.einsum("wp,hpq->hwq", of_word / of_word.sum(1, keepdims=True), weights)
+        return np.einsum("hwq,vq->hwv", looks, of_word)
+
     def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
         """Give batches of documents of like length by number, with their scores [B, W, T]."""
         device = self.model.device

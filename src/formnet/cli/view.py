@@ -41,3 +41,33 @@ def graph(
     edges = page_graph(chosen).edges
     draw_graph(chosen, edges).save(out)
     typer.echo(f"{found.id}, page {page}: {len(chosen.texts):,} words, {edges.shape[1] // 2:,} edges → {out}")
+
+
+@app.command()
+def attention(
+    file: Annotated[Path, typer.Argument(help="A document: a picture, a PDF, words and boxes.")],
+    model: Annotated[list[str], typer.Option(help="Whose attention; give it again to see several side by side.")],
+    layer: Annotated[int, typer.Option(help="Which layer; -1 is the last.")] = -1,
+    heads: Annotated[int, typer.Option(min=1, help="How many heads: those that look most decidedly.")] = 4,
+    page: Annotated[int, typer.Option(min=1, help="Which page of it.")] = 1,
+    ocr: Annotated[str, typer.Option(help="auto, rapidocr or tesseract, for pages that are pictures.")] = "auto",
+    out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("attention.png"),
+) -> None:
+    """Draw where words look, a colour a head, as in the paper's figure."""
+    from dataclasses import replace
+
+    from formnet.errors import DocumentError
+    from formnet.extractor import Extractor
+    from formnet.readers import read_one
+    from formnet.views.attention import beside, clearest_heads, draw_attention
+
+    document = read_one(file, ocr)
+    if page > len(document.pages):
+        raise DocumentError(f"{file}: has {len(document.pages)} pages, so no page {page}.")
+    alone = replace(document, pages=(document.pages[page - 1],), entities=(), links=())
+    pictures = []
+    for name in model:
+        weights = Extractor.from_pretrained(name).attention(alone, layer)
+        pictures.append(draw_attention(alone.pages[0], weights, clearest_heads(weights, heads)))
+    beside(pictures).save(out)
+    typer.echo(f"{file}, page {page}: {', '.join(model)} → {out}")

@@ -14,7 +14,13 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from formnet.modeling.attention_inputs import Layout, Tokens
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
-from formnet.modeling.local_attention import choose_backend, global_attention, local_attention, with_global
+from formnet.modeling.local_attention import (
+    choose_backend,
+    dense_weights,
+    global_attention,
+    local_attention,
+    with_global,
+)
 from formnet.modeling.rich_attention import RichAffine
 from formnet.modeling.tiles import fused
 
@@ -55,17 +61,25 @@ class EtcLayer(GradientCheckpointingLayer):
 
     def attend(self, states: Tensor, layout: Layout) -> Tensor:
         """Gather values from the neighbourhood and the global token: [B, 1 + N, d]."""
-        query, key, value = (
-            part(states).unflatten(-1, (self.heads, -1)) for part in (self.query, self.key, self.value)
-        )
-        terms = None if self.rich is None else self.rich(query[:, 1:], key[:, 1:])
-        query = query / math.sqrt(query.shape[-1])
-        relative = None if self.relative is None else self.relative.to(query.dtype)
+        query, key, value, tokens = self._project(states)
         backend = choose_backend(self.backend, query)
-        tokens = Tokens(query[:, 1:], key[:, 1:], value[:, 1:], terms, relative)
         local = local_attention(tokens, layout, backend)
         merge = fused(with_global) if backend == "compiled" else with_global
         look = fused(global_attention) if backend == "compiled" else global_attention
         seen = merge(*local, query[:, 1:], key[:, 0], value[:, 0], self.to_global)
         first = look(query[:, 0], key, value, layout.valid)
         return torch.cat([first[:, None], seen], dim=1).flatten(2)
+
+    def weights(self, states: Tensor, layout: Layout) -> Tensor:
+        """Give the weights among tokens, for people to look at: [B, H, N, N]."""
+        return dense_weights(self._project(states)[3], layout)[0]
+
+    def _project(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor, Tokens]:
+        """Give scaled queries, keys and values [B, 1 + N, H, D], and those of the tokens with what attention needs."""
+        query, key, value = (
+            part(states).unflatten(-1, (self.heads, -1)) for part in (self.query, self.key, self.value)
+        )
+        terms = None if self.rich is None else self.rich(query[:, 1:], key[:, 1:])
+        query = query / math.sqrt(query.shape[-1])
+        relative = None if self.relative is None else self.relative.to(query.dtype)
+        return query, key, value, Tokens(query[:, 1:], key[:, 1:], value[:, 1:], terms, relative)

@@ -47,8 +47,15 @@ def local_attention(tokens: Tokens, layout: Layout, backend: str) -> Local:
 
 
 def dense_attention(tokens: Tokens, layout: Layout) -> Local:
-    """Attend with every pair's score written out: s_ij = q_i·k_j + s⁽ᵒ⁾_ij + s⁽ᵈ⁾_ij (after Eq. 4)."""
-    query, key, value, terms, relative = tokens
+    """Attend with every pair's weight written out."""
+    weights, log_normaliser = dense_weights(tokens, layout)
+    values = torch.einsum("bhij,bjhd->bihd", weights.to(tokens.value.dtype), tokens.value)
+    return Local(values, log_normaliser.transpose(1, 2))
+
+
+def dense_weights(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
+    """Weigh every pair by s_ij = q_i·k_j + s⁽ᵒ⁾_ij + s⁽ᵈ⁾_ij (after Eq. 4): [B, H, N, N]; and normalisers [B, H, N]."""
+    query, key, _, terms, relative = tokens
     valid, places, radius, _ = layout
     dtype = torch.promote_types(query.dtype, torch.float32)
     scores = torch.einsum("bihd,bjhd->bhij", query, key).to(dtype)
@@ -64,9 +71,7 @@ def dense_attention(tokens: Tokens, layout: Layout) -> Local:
     seen = ((apart.abs() <= radius) & valid[:, None, :]) | (apart == 0)  # [B, N, N]
     scores = scores.masked_fill(~seen[:, None], MASKED)
     log_normaliser = scores.logsumexp(-1)
-    weights = torch.exp(scores - log_normaliser[..., None])
-    values = torch.einsum("bhij,bjhd->bihd", weights.to(value.dtype), value)
-    return Local(values, log_normaliser.transpose(1, 2))
+    return torch.exp(scores - log_normaliser[..., None]), log_normaliser
 
 
 def with_global(

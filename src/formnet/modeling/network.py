@@ -137,6 +137,16 @@ class FormNetModel(FormNetPreTrainedModel):
             history.append(states)
         return FormNetOutput(states[:, 1:], states[:, 0], tuple(history) if output_hidden_states else None)
 
+    @torch.no_grad()
+    def attention_weights(self, layer: int, **batch: Any) -> Tensor:
+        """Give the weights of one layer's attention among pieces, for people to look at: [B, H, P, P]."""
+        states = self(**batch, output_hidden_states=True).hidden_states[layer]
+        places = (batch["piece_boxes"][..., :2] + batch["piece_boxes"][..., 2:]) / 2
+        layout = make_layout(batch["attention_mask"].bool(), places, self.config.radius, "dense", rich=True)
+        chosen = self.layers[layer]
+        assert isinstance(chosen, EtcLayer)
+        return chosen.weights(states, layout)
+
     def embed(
         self,
         input_ids: Tensor,
