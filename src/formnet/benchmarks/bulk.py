@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from formnet.benchmarks.serving import cores
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.extractor import Extractor
@@ -44,6 +45,9 @@ def benchmark(
         "ratio_to_extractor": float(np.median(ratios)),
         "ratio_spread": [float(ratios.min()), float(ratios.max())],
         "documents": len(chosen),
+        "pages": sum(len(document.pages) for document in chosen),
+        "words": sum(document.num_words for document in chosen),
+        "cores": cores(),
         "shard": shard,
         "documents_per_second": float(np.median(speeds)),
         "extractor_documents_per_second": float(np.median(bare)),

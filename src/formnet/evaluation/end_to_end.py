@@ -1,5 +1,6 @@
 """From the picture to the fields, and what was lost on the way: by OCR, by its reading order, or by the network."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,9 +33,9 @@ def end_to_end(
     own = _values(extractor, documents, head)
     by_engine: dict[str, Any] = {}
     for engine in engines:
-        start = perf_counter()
+        start, busy = perf_counter(), _core_seconds()
         seen = [read_again(document, engine) for document in documents]
-        seconds = (perf_counter() - start) / max(len(documents), 1)
+        seconds, busy = perf_counter() - start, _core_seconds() - busy
         found = _values(extractor, seen, head)
         causes = Counter(
             _cause(document, name, value, before)
@@ -45,11 +46,18 @@ def end_to_end(
         by_engine[engine.name] = {
             "fields": _score(extractor, seen, head),
             "fields_in_raster_order": _score(extractor, [reorder(document, "raster") for document in seen], head),
-            "seconds_a_page": seconds,
+            "seconds_a_page": seconds / max(len(documents), 1),
+            "core_seconds_a_page": busy / max(len(documents), 1),
             "lost": {cause: causes[cause] for cause in LOSSES},
         }
     own_words = _score(extractor, documents, head)
     return {"documents": len(documents), "own_words": own_words, "engines": by_engine, "losses": LOSSES}
+
+
+def _core_seconds() -> float:
+    """How long cores have worked for this process and for programs that it ran."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def read_again(document: Document, engine: OcrEngine) -> Document:

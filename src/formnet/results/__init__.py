@@ -33,7 +33,14 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "ad-invoices": scores.evaluation,
     "ocr": scores.ocr,
     "extract": costs.extract,
+    "bulk": costs.bulk,
+    "sizing": costs.sizing,
+    "serve": costs.serve,
+    "overload": costs.overload,
+    "security": costs.security,
 }
+#: Tables that are made of several results.
+SOURCES = {"sizing": ("bulk", "ocr")}
 
 _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 
@@ -51,9 +58,15 @@ def render(name: str, root: Path) -> str:
     """Make the table called so."""
     if name not in TABLES:
         raise FormNetError(f"there is no table {name!r}; known are {', '.join(TABLES)}.")
+    if name in SOURCES:
+        return TABLES[name]({source: _read(root, source) for source in SOURCES[name]})
+    return TABLES[name](_read(root, name))
+
+
+def _read(root: Path, name: str) -> dict[str, Any]:
     file = root / "results" / f"{name}.json"
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FormNetError(f"{file}: cannot be read: {error}.") from error
-    return TABLES[name](record)
+    return record

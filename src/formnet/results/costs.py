@@ -82,3 +82,72 @@ def extract(record: dict[str, Any]) -> str:
     rows.append(("documents a second", f"{record['documents_per_second']:.0f}"))
     rows += [(f"{name}, a document", f"{value:.2f} ms") for name, value in parts.items()]
     return table(rows)
+
+
+#: What a core costs an hour, about, in dollars, where one rents machines by the hour.
+CORE_HOUR = 0.04
+
+
+def bulk(record: dict[str, Any]) -> str:
+    """A bulk run beside the bare extractor, and the arithmetic from it to large archives."""
+    low, high = record["ratio_spread"]
+    pages = record["documents_per_second"] * record["pages"] / record["documents"]
+    rows = [("what", "measured")]
+    rows.append(("speed of the bare extractor", f"{record['ratio_to_extractor']:.1%} ({low:.1%} to {high:.1%})"))
+    rows.append(("pages a second, a core", f"{pages / record['cores']:.1f}"))
+    rows.append(("words a page", f"{record['words'] / record['pages']:.0f}"))
+    rows.append(("start-up, not counted", f"{record['startup_seconds']:.0f} s"))
+    rows += [
+        (f"the driver's memory, {row['documents']:,} documents", f"{row['driver_memory_mb']:.0f} MB")
+        for row in record.get("growth", [])
+    ]
+    return table(rows)
+
+
+def sizing(record: dict[str, Any]) -> str:
+    """Core-hours and dollars for a million and a billion pages, with words given and with OCR."""
+    bulk_run, reading = record["bulk"], record["ocr"]["engines"]
+    seconds = bulk_run["cores"] * bulk_run["documents"] / bulk_run["documents_per_second"] / bulk_run["pages"]
+    rows = [("words come from", "core-seconds a page", "10⁶ pages", "10⁹ pages", "cost of 10⁶ pages")]
+    kinds = [("the file (PDF, JSON)", 0.0), *((name, row["core_seconds_a_page"]) for name, row in reading.items())]
+    for name, more in kinds:
+        hours = (seconds + more) * 1e6 / 3600
+        rows.append((name, f"{seconds + more:.3f}", f"{hours:,.1f} core-hours", *_grown(hours)))
+    return table(rows)
+
+
+def _grown(hours: float) -> tuple[str, str]:
+    return f"{hours * 1e3 / 24 / 1000:,.1f} days on 1,000 cores", f"${hours * CORE_HOUR:,.2f}"
+
+
+def serve(record: dict[str, Any]) -> str:
+    """The service at saturation."""
+    low, high = record["ratio_spread"]
+    rows = [("what", "measured")]
+    rows.append(("speed of the bare extractor", f"{record['ratio_to_extractor']:.1%} ({low:.1%} to {high:.1%})"))
+    rows.append(("documents a second", f"{record['documents_per_second']:.1f}, to {record['clients']} clients"))
+    rows.append(("an answer takes", f"p50 {record['p50_ms']:.0f} ms, p99 {record['p99_ms']:.0f} ms"))
+    return table(rows)
+
+
+def overload(record: dict[str, Any]) -> str:
+    """The service under more load than it can bear, and without one of its networks."""
+    rows = [("", f"{record['pressure']:g} × capacity, {record['minutes']:g} minutes", "a network killed")]
+    both = (record, record["network_killed"])
+    rows.append(("requests", *(f"{part['requests']:,}" for part in both)))
+    rows.append(("answers", *(", ".join(f"{n:,} × {s}" for s, n in sorted(p["answers"].items())) for p in both)))
+    rows.append(("wrong answers", *(f"{part['wrong_answers']}" for part in both)))
+    rows.append(("p99 of those answered", *(f"{part['p99_ms']:,.0f} ms" for part in both)))
+    rows.append(("memory, first to last minutes", f"{record['memory_mb']['growth']:+.1%}", ""))
+    rows.append(("itself again after", f"{record['recovery_seconds']:.1f} s", ""))
+    return table(rows)
+
+
+def security(record: dict[str, Any]) -> str:
+    """What hostile clients tried."""
+    rows = [("kind", "attempt", "answer", "seconds", "held")]
+    for row in record["rows"]:
+        answer = f"{row['status'] or ''} {row['code']}".strip()
+        attempt = row["attempt"].replace("|", "\\|").replace("<", "&lt;")
+        rows.append((row["kind"], attempt, answer, f"{row['seconds']:.1f}", "yes" if row["held"] else "**no**"))
+    return table(rows)
