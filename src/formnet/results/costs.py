@@ -132,7 +132,9 @@ def serve(record: dict[str, Any]) -> str:
 
 def overload(record: dict[str, Any]) -> str:
     """The service under more load than it can bear, and without one of its networks."""
-    rows = [("", f"{record['pressure']:g} × capacity, {record['minutes']:g} minutes", "a network killed")]
+    rows: list[tuple[str, ...]] = [
+        ("", f"{record['pressure']:g} × capacity, {record['minutes']:g} minutes", "a network killed")
+    ]
     both = (record, record["network_killed"])
     rows.append(("requests", *(f"{part['requests']:,}" for part in both)))
     rows.append(("answers", *(", ".join(f"{n:,} × {s}" for s, n in sorted(p["answers"].items())) for p in both)))
