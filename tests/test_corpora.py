@@ -19,7 +19,9 @@ def count(documents: list[Document]) -> dict[str, int]:
     return {
         "documents": len(documents),
         "pages": sum(len(d.pages) for d in documents),
-        "words": sum(d.num_words for d in documents) + repairs["blank word dropped"],
+        "words": sum(d.num_words for d in documents)
+        + repairs["blank word dropped"]
+        - 2 * repairs["range of dates taken apart"],
         "blank": repairs["blank word dropped"],
         "entities": sum(len(d.entities) for d in documents) + repairs["empty entity dropped"],
         "links": sum(len(d.links) for d in documents)

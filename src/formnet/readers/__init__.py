@@ -8,6 +8,7 @@ from pathlib import Path
 from formnet.document import Document
 from formnet.errors import DocumentError
 from formnet.images import refuse_large
+from formnet.joined_words import split_ranges
 from formnet.ocr import OcrEngine, find_engine
 
 #: First bytes → module here.
@@ -24,6 +25,8 @@ _MAGIC = (
 )
 #: Modules that look at pictures, and so may need an engine.
 _SEEING = ("pdf", "image")
+#: Modules whose files name words by number.
+_NUMBERED = ("jsonl", "parquet")
 #: What files with fields on them are usually called: what a folder is searched for.
 SUFFIXES = (
     ".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif",
@@ -34,7 +37,8 @@ SUFFIXES = (
 def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
     """Give the documents in a file; pictures are read by the OCR engine given or named.
 
-    A PDF, a picture or a page of markup is one document; JSONL and Parquet hold many.
+    A PDF, a picture or a page of markup is one document; JSONL and Parquet hold many, and those keep their words as
+    they are, since others may know them by number.
     """
     path = Path(path)
     refuse_large(path)
@@ -44,7 +48,7 @@ def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
         documents: Iterator[Document] = module.read(path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)
     else:
         documents = module.read(path)
-    return documents
+    return documents if kind in _NUMBERED else map(split_ranges, documents)
 
 
 def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:
