@@ -229,6 +229,10 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     (tmp_path / "variants.yaml").write_text("as it is: []\nlonger: [epochs=3]\n")
     compared = json.loads(stdout("compare", str(config), str(tmp_path / "variants.yaml")))
     assert [row["variant"] for row in compared["rows"]] == ["as it is", "longer"]
+    assert compared["judged_on"] == "the held-out part of training"
+    shown = json.loads(stdout("compare", str(config), str(tmp_path / "variants.yaml"), "--test", corpus))
+    assert shown["judged_on"] == corpus
+    assert shown["rows"][0]["parameters"] == repeated["parameters"] > 0
 
     ablated = json.loads(stdout("ablate", str(config), "--test", corpus, "--trained-in", "raster"))
     assert {(row["variant"], row["trained_in"]) for row in ablated["rows"]} == {

@@ -119,6 +119,10 @@ def compare(
     config: Config,
     variants: Annotated[Path, typer.Argument(help="YAML: names, each with the settings that it overrides.")],
     seed: Seeds = None,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="CORPUS", help="Score on these instead, for a figure; no choice should follow from it."),
+    ] = None,
     out: Out = None,
 ) -> None:
     """Try choices one by one, judged on the held-out part of training."""
@@ -126,7 +130,7 @@ def compare(
     from formnet.experiments.compare import compare as run_all
     from formnet.experiments.compare import read_variants
 
-    _give({"config": str(config), **run_all(config, read_variants(variants), seed or [0])}, out, True)
+    _give({"config": str(config), **run_all(config, read_variants(variants), seed or [0], test)}, out, True)
 
 
 def ablate(

@@ -71,3 +71,15 @@ def attention(
         pictures.append(draw_attention(alone.pages[0], weights, clearest_heads(weights, heads)))
     beside(pictures).save(out)
     typer.echo(f"{file}, page {page}: {', '.join(model)} → {out}")
+
+
+@app.command()
+def figures(
+    results: Annotated[Path, typer.Option(help="Where the figures are.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="The folder for pictures.")] = Path("docs/images"),
+) -> None:
+    """Draw the pictures of the docs from results/*.json: learning curve, size against F1, the 2×2, reliability."""
+    from formnet.views.plots import draw_results
+
+    for file in draw_results(results, out):
+        typer.echo(str(file))

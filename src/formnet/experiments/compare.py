@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 
 from formnet.errors import SettingsError
-from formnet.experiments.trial import of_seed, run_trial, spread
+from formnet.experiments.trial import of_seed, parameters_of, run_trial, score_trial, spread
 from formnet.training.finetune import HELD_OUT
 from formnet.training.settings import FineTuning, load_settings
 
@@ -22,25 +22,40 @@ def read_variants(file: Path) -> dict[str, list[str]]:
     return {str(name): [str(item) for item in items] for name, items in data.items()}
 
 
-def compare(config: Path, variants: Mapping[str, Sequence[str]], seeds: Sequence[int]) -> dict[str, Any]:
-    """Train every variant with every seed and give its score on the documents held out."""
+def compare(
+    config: Path, variants: Mapping[str, Sequence[str]], seeds: Sequence[int], test: str | None = None
+) -> dict[str, Any]:
+    """Train every variant with every seed and give its score on the documents held out.
+
+    With test documents, these are scored instead: for variants that stand beside each other in a figure, none of which
+    is chosen by it.
+    """
     rows = []
     for name, overrides in variants.items():
         run = load_settings(FineTuning, config, overrides)
-        if not run.validation and not run.held_out:
+        if test is None and not run.validation and not run.held_out:
             raise SettingsError(f"{config}: comparing needs held-out documents; set held_out or validation.")
         folder = "".join(c if c.isalnum() else "-" for c in name)
         trials = [of_seed(run, seed, f"{folder}/") for seed in seeds]
-        for trial in trials:
-            run_trial(trial)
-        reports = [json.loads((trial.output / HELD_OUT).read_text(encoding="utf-8")) for trial in trials]
+        reports = [_held_out(trial) if test is None else [score_trial(trial, test)["given"]] for trial in trials]
         rows.append(
             {
                 "variant": name,
                 "overrides": list(overrides),
-                "f1": spread([float(np.mean([h["entities"]["f1"] for h in r["heads"].values()])) for r in reports]),
-                "temperatures": [report["temperatures"] for report in reports],
-                "parameters": reports[0]["parameters"],
+                "f1": spread([float(np.mean([_figures(head)["f1"] for head in heads])) for heads in reports]),
+                "parameters": parameters_of(trials[0]),
             }
         )
-    return {"seeds": list(seeds), "judged_on": "the held-out part of training", "rows": rows}
+    judged_on = test or "the held-out part of training"
+    return {"seeds": list(seeds), "judged_on": judged_on, "rows": rows}
+
+
+def _held_out(trial: FineTuning) -> list[dict[str, Any]]:
+    """Train, and give what was written of each head on documents held out."""
+    run_trial(trial)
+    return list(json.loads((trial.output / HELD_OUT).read_text(encoding="utf-8"))["heads"].values())
+
+
+def _figures(report: dict[str, Any]) -> dict[str, Any]:
+    figures: dict[str, Any] = report["fields"] if "fields" in report else report["entities"]
+    return figures

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from formnet.experiments.trial import of_seed, score_trial, spread
+from formnet.experiments.trial import of_seed, parameters_of, score_trial, spread
 from formnet.reading_order import Order
 from formnet.training.settings import FineTuning
 
@@ -25,6 +25,7 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
     return {
         "test": test,
         "seeds": list(seeds),
+        "parameters": parameters_of(of_seed(run, seeds[0])),
         "scored": kind,
         "f1": spread(values(kind, "f1")),
         "precision": spread(values(kind, "precision")),

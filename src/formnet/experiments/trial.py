@@ -11,6 +11,7 @@ from formnet.corpora import open_corpus
 from formnet.document import Document
 from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor
+from formnet.modeling import FormNetForTagging
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
 from formnet.training.folder import claim_folder
@@ -29,8 +30,16 @@ def run_trial(run: FineTuning) -> Extractor:
         options = {"batch_pieces": run.optimisation.batch_pieces, "bf16": run.optimisation.bf16}
         return Extractor.from_pretrained(run.output, **options)
     extractor = finetune(run)
-    done.write_text(json.dumps({"seed": run.seed}), encoding="utf-8")
+    assert isinstance(extractor.model, FormNetForTagging)
+    written = {"seed": run.seed, "parameters": extractor.model.num_parameters()}
+    done.write_text(json.dumps(written), encoding="utf-8")
     return extractor
+
+
+def parameters_of(run: FineTuning) -> int:
+    """How many weights the network of a run that is over has."""
+    count: int = json.loads((run.output / DONE).read_text(encoding="utf-8"))["parameters"]
+    return count
 
 
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",), seed: int = 0) -> dict[str, Any]:

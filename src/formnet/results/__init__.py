@@ -31,6 +31,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "receipts-cord": scores.evaluation,
     "receipts-sroie": scores.evaluation,
     "ad-invoices": scores.evaluation,
+    "shipped": scores.shipped,
     "ocr": scores.ocr,
     "extract": costs.extract,
     "bulk": costs.bulk,
@@ -40,7 +41,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "security": costs.security,
 }
 #: Tables that are made of several results.
-SOURCES = {"sizing": ("bulk", "ocr")}
+SOURCES = {"sizing": ("bulk", "ocr"), "shipped": tuple(scores.SHIPPED)}
 
 _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 

@@ -1,11 +1,13 @@
 """Curves and diagrams from figures; drawn by matplotlib, which is an extra."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from formnet.errors import SettingsError
+from formnet.results.scores import PUBLISHED
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
@@ -30,9 +32,33 @@ def plot(path: Path, title: str, x: str, y: str) -> Iterator[Any]:
     figure.savefig(path)
 
 
-def draw_reliability(calibration: dict[str, Any], path: Path) -> None:
+def draw_results(results: Path, folder: Path) -> Iterator[Path]:
+    """Draw every figure whose results are there; give the files written."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def record(name: str) -> dict[str, Any] | None:
+        file = results / f"{name}.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+    for name, draw in (("curve", draw_curve), ("ablation", draw_ablation)):
+        if (told := record(name)) is not None:
+            draw(told, folder / f"{name}.png")
+            yield folder / f"{name}.png"
+    if (told := record("funsd-rows")) is not None:
+        ours = [(row["variant"], row["parameters"] / 1e6, 100 * row["f1"]["mean"]) for row in told["rows"]]
+        others = [(name, float(millions), f1) for name, f1, millions, _ in PUBLISHED["funsd"]]
+        draw_sizes(ours, others, folder / "sizes.png")
+        yield folder / "sizes.png"
+    for name in ("receipts-cord", "receipts-sroie", "ad-invoices"):
+        if (told := record(name)) is not None:
+            draw_reliability(told["orders"]["given"]["calibration"], folder / f"reliability-{name}.png", name)
+            yield folder / f"reliability-{name}.png"
+
+
+def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") -> None:
     """Draw how often entities are right against how sure the network was of them."""
-    with plot(path, f"Reliability, error {calibration['ece']:.3f}", "probability given", "share that is right") as axes:
+    title = f"Reliability{name and f' of {name}'}, error {calibration['ece']:.3f}"
+    with plot(path, title, "probability given", "share that is right") as axes:
         axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
         bins = calibration["bins"]
         size = [max(12, 400 * b["entities"] / max(sum(b["entities"] for b in bins), 1)) for b in bins]
@@ -52,9 +78,7 @@ def draw_curve(record: dict[str, Any], path: Path) -> None:
         axes.minorticks_off()
 
 
-def draw_sizes(
-    ours: Sequence[tuple[str, float, float]], others: Sequence[tuple[str, float, float]], path: Path
-) -> None:
+def draw_sizes(ours: Sequence[Sized], others: Sequence[Sized], path: Path) -> None:
     """Draw F1 against millions of parameters, ours beside what others report."""
     with plot(path, "Size against F1, FUNSD with word boxes", "parameters, millions", "F1") as axes:
         for points, colour, marker in ((others, "grey", "o"), (ours, ORANGE, "D")):

@@ -1,0 +1,38 @@
+"""The README does what it says: every block is run as pasted, in order, in a checkout of its own."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+#: pip only says what it would install: the rest should run on what is tested.
+DRY = 'pip() { command pip "$@" --quiet --dry-run; }\n'
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkout") / "formnet"
+    kept = shutil.ignore_patterns(".*", "__pycache__", "data", "runs", "pages", "results", "*.egg-info")
+    shutil.copytree(ROOT, folder, ignore=kept)
+    return folder
+
+
+def blocks(name: str) -> list[tuple[str, str]]:
+    return BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("language", "block"), blocks("README.md"))
+def test_every_block_of_the_readme(language: str, block: str, checkout: Path) -> None:
+    if language == "text":
+        return
+    command = [sys.executable, "-c", block] if language == "python" else ["bash", "-euo", "pipefail", "-c", DRY + block]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    here = {**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, cwd=checkout, env=here, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
