@@ -106,7 +106,7 @@ def experiment(
     config: Config, test: Test, seed: Seeds = None, order: Orders = None, override: Overrides = None, out: Out = None
 ) -> None:
     """Train one configuration with several seeds and score it on test documents."""
-    prepare()
+    prepare(training=True)
     from formnet.experiments.repeat import repeat
     from formnet.training import FineTuning, load_settings
 
@@ -126,7 +126,7 @@ def compare(
     out: Out = None,
 ) -> None:
     """Try choices one by one, judged on the held-out part of training."""
-    prepare()
+    prepare(training=True)
     from formnet.experiments.compare import compare as run_all
     from formnet.experiments.compare import read_variants
 
@@ -143,7 +143,7 @@ def ablate(
     out: Out = None,
 ) -> None:
     """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
-    prepare()
+    prepare(training=True)
     from formnet.experiments.ablation import ablate as run_all
     from formnet.training import FineTuning, load_settings
 
@@ -162,7 +162,7 @@ def curve(
     out: Out = None,
 ) -> None:
     """Train on few and on all documents: how many labels are enough."""
-    prepare()
+    prepare(training=True)
     from formnet.experiments.curve import learning_curve
     from formnet.training import FineTuning, load_settings
 

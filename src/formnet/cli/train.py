@@ -1,11 +1,13 @@
 """`formnet train` and `formnet pretrain`: learning, from one YAML file."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from formnet.errors import SettingsError
 from formnet.onednn import hold_caches
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a YAML file.")]
@@ -19,7 +21,7 @@ Resume = Annotated[bool, typer.Option(help="Go on from the last checkpoint in th
 
 def train(config: Config, override: Overrides = None, resume: Resume = True) -> None:
     """Learn to find the entities of labelled documents."""
-    prepare()
+    prepare(training=True)
     from formnet.training import FineTuning, load_settings
     from formnet.training.finetune import finetune
 
@@ -28,7 +30,7 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
 
 def pretrain(config: Config, override: Overrides = None, resume: Resume = True, out: Out = None) -> None:
     """Learn to guess masked words of unlabelled pages; under torchrun, on several processes."""
-    prepare()
+    prepare(training=True)
     from formnet.training import PreTraining, load_settings
     from formnet.training.pretrain import pretrain as run
 
@@ -38,8 +40,10 @@ def pretrain(config: Config, override: Overrides = None, resume: Resume = True, 
         write_figures({"config": settings.model_dump(mode="json"), **curve}, out)
 
 
-def prepare() -> None:
+def prepare(*, training: bool = False) -> None:
     """Hold oneDNN's caches, and keep what transformers says of loading weights out of the way."""
+    if training and find_spec("accelerate") is None:
+        raise SettingsError("training needs more packages; run pip install 'formnet[train]'.")
     hold_caches()
     from transformers.utils import logging
 
