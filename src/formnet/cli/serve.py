@@ -28,6 +28,7 @@ def serve(
     max_pages: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20,
     max_words: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20_000,
     max_pixels: Annotated[int, typer.Option(min=1, help="Of a picture.")] = 50_000_000,
+    max_memory: Annotated[int, typer.Option(metavar="SIZE", parser=size, help="For reading a document.")] = "2GiB",  # type: ignore[assignment]
     seconds: Annotated[float, typer.Option(min=0.1, help="To send a request, and to read a document.")] = 60,
 ) -> None:
     """Give the fields of documents over HTTP; Ctrl-C ends it."""
@@ -52,6 +53,7 @@ def serve(
             max_pages=max_pages,
             max_words=max_words,
             max_pixels=max_pixels,
+            max_memory=max_memory,
             seconds=seconds,
         )
     except ValidationError as error:

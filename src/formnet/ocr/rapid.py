@@ -1,5 +1,6 @@
 """RapidOCR: detection and recognition by networks that come with the package."""
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -35,7 +36,9 @@ class Engine:
     def _engine(self) -> Any:
         from rapidocr import RapidOCR
 
-        return RapidOCR(params={"Global.log_level": "error"})
+        # Whoever runs several of us on one machine says so in the usual way; onnxruntime would take all cores.
+        threads = int(os.environ.get("OMP_NUM_THREADS") or -1)
+        return RapidOCR(params={"Global.log_level": "error", "EngineConfig.onnxruntime.intra_op_num_threads": threads})
 
     def read(self, image: Image.Image) -> Reading:
         """Read words; boxes are in the picture's pixels."""

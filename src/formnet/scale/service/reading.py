@@ -17,6 +17,7 @@ from formnet.document import Document
 from formnet.errors import DocumentError, FormNetError, LimitError, OcrError
 from formnet.ocr import OcrEngine, find_engine
 from formnet.readers import kind_of, read_one
+from formnet.scale.isolation import limited_memory
 from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
 from formnet.scale.service.settings import Settings
 from formnet.scans import scan_of
@@ -94,9 +95,13 @@ class ReadingProcess:
     def read(self, path: Path, name: str, pictures: bool) -> Reading | Refusal:
         """Read a file; what is wrong with it is told by the name that its sender gave it."""
         try:
-            return self._read(path, name, pictures)
+            with limited_memory(self.settings.max_memory):
+                return self._read(path, name, pictures)
         except FormNetError as error:
             return refusal_of(error, str(error).replace(str(path), name))
+        except MemoryError:
+            most = f"{self.settings.max_memory >> 20:,} MiB"
+            return Refusal(413, "too_large", f"{name}: takes more than {most} of memory to read; send it smaller.")
         except Exception as error:
             return unexpected(error)
 

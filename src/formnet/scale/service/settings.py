@@ -23,6 +23,7 @@ class Settings(BaseModel):
     max_pages: int = Field(20, ge=1, description="Of a document.")
     max_words: int = Field(20_000, ge=1, description="Of a document.")
     max_pixels: int = Field(50_000_000, ge=1, description="Of a picture.")
+    max_memory: int = Field(2 * 2**30, ge=1, description="For reading a document, in bytes.")
     seconds: float = Field(60, gt=0, description="To send a request's body, and to read a document.")
 
     @field_validator("models")
