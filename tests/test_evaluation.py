@@ -15,7 +15,7 @@ from formnet.evaluation import entity_counts, field_counts, word_counts
 from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import gold_spans
-from formnet.evaluation.fields import best_values, same_value
+from formnet.evaluation.fields import best_values, right_entities, same_value
 from formnet.labels import Span, TagScheme
 
 SCHEME = TagScheme(("header", "question", "answer"))
@@ -159,6 +159,16 @@ def test_fields_count_once_and_the_likeliest_value_counts() -> None:
     by_meaning, exact = sum_counts(score.by_document), sum_counts(score.exact_by_document)
     assert (by_meaning.micro.gold, by_meaning.micro.found, by_meaning.micro.right) == (2, 2, 1)
     assert exact.micro.right == 0
+
+
+def test_an_entity_is_right_where_it_says_what_was_keyed_in() -> None:
+    build = DocumentBuilder("one")
+    build.add_page(["9.00", "RM", "9.00", "8.00", "Elm"], [[0, i, 10, i + 1] for i in range(5)], 10, 5)
+    build.add_entity("shop", [4])
+    document = build.done({"total": "9.00"})
+    found = [document.entity("total", [0]), document.entity("total", [1, 2]), document.entity("total", [3])]
+    found += [document.entity("shop", [4]), document.entity("shop", [3, 4])]
+    assert right_entities(document, found, TagScheme(("shop", "total"))) == [True, True, False, True, False]
 
 
 # Calibration

@@ -60,8 +60,8 @@ class OnnxNetwork:
 def export_onnx(model: FormNetForTagging, folder: Path, *, int8: bool = False) -> Path:
     """Write the network as ONNX with its configuration; with `int8`, its matrices are in eight bits."""
     try:
+        import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
-        from onnxruntime.quantization import QuantType, quantize_dynamic
     except ImportError as error:
         raise SettingsError("exporting needs more packages; run pip install 'formnet[onnx]'.") from error
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,12 +82,19 @@ def export_onnx(model: FormNetForTagging, folder: Path, *, int8: bool = False) -
     whole = folder / ".whole.onnx"
     try:
         program.save(whole, external_data=False)
-        with _quiet():
-            kinds = ["MatMul", "Gather"]
-            quantize_dynamic(whole, target, per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=kinds)
+        quantise(whole, target)
     finally:
         whole.unlink(missing_ok=True)
     return target
+
+
+def quantise(whole: Path, target: Path) -> None:
+    """Write a graph anew with its matrices in eight bits."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    kinds = ["MatMul", "Gather"]
+    with _quiet():
+        quantize_dynamic(whole, target, per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=kinds)
 
 
 class _Scores(nn.Module):

@@ -10,7 +10,8 @@ from scipy.optimize import minimize_scalar
 
 from formnet.decoding import decode
 from formnet.document import Document
-from formnet.evaluation.entities import gold_spans, spans_of
+from formnet.evaluation.entities import gold_spans
+from formnet.evaluation.fields import right_entities
 from formnet.labels import TagScheme
 
 BINS = 10
@@ -58,18 +59,17 @@ def fit_temperature(scores: Sequence[NDArray[np.floating]], documents: Sequence[
 
     To be fitted on held-out documents. The best path does not change with it, and so neither do the entities found.
     """
-    gold = [set(gold_spans(document, scheme)) for document in documents]
 
     def loss(log_temperature: float) -> float:
         total = 0.0
-        for raw, document, true in zip(scores, documents, gold, strict=True):
+        for raw, document in zip(scores, documents, strict=True):
             found = decode(raw[None] / np.exp(log_temperature), [document], scheme)[0]
-            right = np.array([span in true for span in spans_of(found)], np.bool_)
+            right = np.array(right_entities(document, found, scheme), np.bool_)
             sure = np.clip([entity.score or 0.0 for entity in found], 1e-6, 1 - 1e-6)
             total -= float(np.log(np.where(right, sure, 1 - sure)).sum())
         return total
 
-    if not any(gold):
+    if not any(gold_spans(document, scheme) for document in documents):
         return 1.0
     return float(np.exp(minimize_scalar(loss, bounds=(-1.5, 2.5), method="bounded", options={"xatol": 0.01}).x))
 

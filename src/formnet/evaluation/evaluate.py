@@ -8,7 +8,7 @@ from formnet.document import Document, Entity
 from formnet.evaluation.calibration import passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import entity_counts, gold_spans, spans_of, word_counts
-from formnet.evaluation.fields import field_counts
+from formnet.evaluation.fields import field_counts, right_entities
 from formnet.extractor import Extractor
 from formnet.labels import Span, TagScheme
 
@@ -25,12 +25,6 @@ class Judged:
     def counts(self) -> Counts:
         """Entities found and right."""
         return entity_counts(self.gold, spans_of(self.found))
-
-    @property
-    def right(self) -> list[bool]:
-        """Whether each entity found is one there is."""
-        true = set(self.gold)
-        return [span in true for span in spans_of(self.found)]
 
 
 class Judgement(NamedTuple):
@@ -57,7 +51,7 @@ def report(judged: Sequence[Judged], scheme: TagScheme) -> dict[str, Any]:
     """Give every figure of one reading: entities, words, calibration, and fields where values were keyed in."""
     counts = [one.counts for one in judged]
     scores = [entity.score or 0.0 for one in judged for entity in one.found]
-    right = [is_right for one in judged for is_right in one.right]
+    right = [is_right for one in judged for is_right in right_entities(one.document, one.found, scheme)]
     threshold, share = passing_share(scores, right)
     result = {
         "documents": len(judged),

@@ -11,6 +11,8 @@ from typing import Any
 from formnet.alignment.values import amount, day, fold, number
 from formnet.document import Document, Entity
 from formnet.evaluation.counts import Counts, sum_counts
+from formnet.evaluation.entities import gold_spans, spans_of
+from formnet.labels import TagScheme
 
 
 @dataclass
@@ -50,6 +52,17 @@ def best_values(entities: Iterable[Entity], names: Sequence[str]) -> dict[str, s
         ):
             best[entity.label] = entity
     return {name: entity.text for name, entity in best.items()}
+
+
+def right_entities(document: Document, found: Sequence[Entity], scheme: TagScheme) -> list[bool]:
+    """Tell which entities found are right: they say what was keyed in, or, if nothing was, are among the labels."""
+    gold = set(gold_spans(document, scheme))
+    return [
+        same_value(document.fields[entity.label], entity.text)
+        if entity.label in document.fields
+        else gold.issuperset(spans_of([entity]))
+        for entity in found
+    ]
 
 
 def same_value(keyed: str, found: str) -> bool:
