@@ -184,6 +184,30 @@ def serve(
 
 
 @app.command()
+def export(
+    model: Model,
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to score.")],
+    documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100_000,
+    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""
+    from itertools import islice
+
+    from formnet.benchmarks.export import benchmark
+    from formnet.corpora import open_corpus
+    from formnet.training.labelled import labelled_documents
+
+    result = benchmark(model, list(islice(labelled_documents(open_corpus(corpus)), documents)), repeats)
+    if as_json:
+        _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
+        return
+    for row in result["rows"]:
+        speed = f"{row['documents_per_second']:.1f} documents/s"
+        typer.echo(f"{row['engine']:10} F1 {row['f1']:.2%}  {speed}  Δ {row['largest_difference_of_scores']:.1e}")
+
+
+@app.command()
 def overload(
     model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to send.")],

@@ -34,6 +34,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "shipped": scores.shipped,
     "ocr": scores.ocr,
     "extract": costs.extract,
+    "onnx": costs.onnx,
     "bulk": costs.bulk,
     "sizing": costs.sizing,
     "serve": costs.serve,

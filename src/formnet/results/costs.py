@@ -84,6 +84,16 @@ def extract(record: dict[str, Any]) -> str:
     return table(rows)
 
 
+def onnx(record: dict[str, Any]) -> str:
+    """Other engines beside torch."""
+    rows = [("engine", "F1", "largest difference of a score", "documents a second", "size")]
+    for row in record["rows"]:
+        size = "" if row["megabytes"] is None else f"{row['megabytes']:.0f} MiB"
+        cells = (f"{row['largest_difference_of_scores']:.1e}", f"{row['documents_per_second']:.1f}", size)
+        rows.append((row["engine"], f"{100 * row['f1']:.2f}", *cells))
+    return table(rows)
+
+
 #: What a core costs an hour, about, in dollars, where one rents machines by the hour.
 CORE_HOUR = 0.04
 
