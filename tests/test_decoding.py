@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formnet.builder import DocumentBuilder
-from formnet.decoding import decode, lattice, marginals, span_probability, viterbi
+from formnet.decoding import best_spans, decode, lattice, marginals, span_probability, viterbi
 from formnet.errors import LabelError
 from formnet.labels import Span, TagScheme
 
@@ -46,6 +46,12 @@ def test_everything_equals_enumeration(seed: int, words: int, scale: float) -> N
         for span, probability in spans.items():
             assert span_probability(sums, b, span, SCHEME) == pytest.approx(probability, abs=1e-9)
         assert top == pytest.approx(sum(scores[b, w, t] for w, t in enumerate(best[b])))
+        log, start = best_spans(sums)
+        for word, (kind, label) in product(range(length), enumerate(SCHEME.entity_types)):
+            likeliest = max(chance for span, chance in spans.items() if span.label == label and span.stop == word + 1)
+            assert np.exp(log[b, word, kind]) == pytest.approx(likeliest, abs=1e-9)
+            chosen = Span(label, int(start[b, word, kind]), word + 1)
+            assert spans[chosen] == pytest.approx(likeliest, abs=1e-9)
 
 
 def test_a_hundred_thousand_words_in_one_call() -> None:
@@ -87,3 +93,18 @@ def test_certain_scores_give_certain_entities() -> None:
     ((entity,),) = decode(scores, [build.done()], SCHEME)
     assert (entity.label, entity.words, entity.text) == ("a", (0, 1, 2), "w x y")
     assert entity.score == pytest.approx(1.0)
+
+
+def test_what_a_document_has_once_is_its_likeliest_value_wherever_it_stands() -> None:
+    build = DocumentBuilder("receipt")
+    build.add_page(["9.00", "8.00", "9,00", "Elm", "."], [[i * 5, 0, i * 5 + 4, 4] for i in range(5)], 30, 10)
+    document = build.done()
+    scores = np.full((1, 7, len(SCHEME)), -30.0)  # two words of padding
+    scores[0, :, 0] = 0
+    for word, odds in ((0, 0.4), (1, 0.5), (2, 0.4)):  # none is likelier than not, but 9.00 is said twice
+        scores[0, word, SCHEME.names.index("S-a")] = np.log(odds / (1 - odds))
+    scores[0, 3, SCHEME.names.index("S-b")] = np.log(0.2 / 0.8)  # too unlikely
+    assert decode(scores - 1e-6 * np.arange(len(SCHEME)), [document], SCHEME) == [[]]
+    ((entity,),) = decode(scores, [document], SCHEME, once=True)
+    assert (entity.label, entity.text, entity.score) == ("a", "9.00", pytest.approx(0.8))
+    assert decode(scores[:, :0], [DocumentBuilder("empty").done()], SCHEME, once=True) == [[]]

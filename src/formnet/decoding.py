@@ -7,6 +7,7 @@ all legal paths are exact.
 B documents, W words, T tags, K entity types.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ from formnet.labels import Span, TagScheme
 
 Scores = NDArray[np.float64]
 NEVER = -np.inf
+#: Of a type that a document has once, so many places are looked at; a value less likely than this is none.
+CANDIDATES, LEAST_CHANCE = 8, 0.3
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,32 @@ def span_probability(of: Lattice, document: int, span: Span, scheme: TagScheme) 
     return float(np.exp(min(log, 0.0)))
 
 
-def decode(scores: NDArray[np.floating], documents: list[Document], scheme: TagScheme) -> list[list[Entity]]:
-    """Give each document's entities on its best path, with the probability of each: `scores` is [B, W, T].
+def best_spans(of: Lattice) -> tuple[Scores, NDArray[np.int64]]:
+    """Give the log probability of the likeliest entity of each type that ends at each word, and where it begins.
 
+    Both are [B, W, K].
+    """
+    batch, words, types = of.begin.shape
+    log = np.full((batch, words, types), NEVER)
+    start = np.broadcast_to(np.arange(words)[None, :, None], log.shape).copy()
+    opened, since = np.full((batch, types), NEVER), np.zeros((batch, types), np.int64)  # the best way to be open
+    for w in range(words):
+        before, after = of.forward[:, w, None], of.backward[:, w + 1, None]
+        alone, closes = before + of.single[:, w], opened + of.end[:, w]
+        log[:, w] = np.maximum(alone, closes) + after
+        start[:, w] = np.where(closes > alone, since, w)
+        begins, goes_on = before + of.begin[:, w], opened + of.inside[:, w]
+        since = np.where(begins > goes_on, w, since)
+        opened = np.maximum(begins, goes_on)
+    return np.minimum(log - of.log_total[:, None, None], 0.0), start
+
+
+def decode(
+    scores: NDArray[np.floating], documents: list[Document], scheme: TagScheme, *, once: bool = False
+) -> list[list[Entity]]:
+    """Give each document's entities, with the probability of each: `scores` is [B, W, T].
+
+    These are the entities on the best path; or, if a document has every type `once`, the likeliest value of each type.
     No entity runs over a page break.
     """
     lengths = np.array([document.num_words for document in documents])
@@ -142,8 +168,11 @@ def decode(scores: NDArray[np.floating], documents: list[Document], scheme: TagS
     scores = np.array(scores, np.float64)
     for row, document in zip(scores, documents, strict=True):
         _close_at_page_breaks(row, document, scheme)
-    paths = viterbi(scores, lengths, scheme)
     sums = lattice(scores, lengths, scheme)
+    if once:
+        log, start = best_spans(sums)
+        return [_values(log[b], start[b], document, scheme) for b, document in enumerate(documents)]
+    paths = viterbi(scores, lengths, scheme)
     return [
         [
             document.entity(span.label, range(span.start, span.stop), span_probability(sums, b, span, scheme))
@@ -151,6 +180,28 @@ def decode(scores: NDArray[np.floating], documents: list[Document], scheme: TagS
         ]
         for b, (document, tags) in enumerate(zip(documents, paths, strict=True))
     ]
+
+
+def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme) -> list[Entity]:
+    """Give the likeliest value of each type: a value that stands in several places has the chances of all of them."""
+    found = []
+    for kind, label in enumerate(scheme.entity_types):
+        said: dict[str, tuple[float, range]] = {}
+        for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist():
+            words = range(int(start[last, kind]), last + 1)
+            text = _folded(document.texts[words.start : words.stop])
+            total, place = said.get(text, (0.0, words))  # the likeliest place comes first
+            said[text] = (total + float(np.exp(log[last, kind])), place)
+        chance, words = max(said.values(), key=lambda value: value[0], default=(0.0, range(0)))
+        if chance >= LEAST_CHANCE:
+            found.append(document.entity(label, words, min(chance, 1.0)))
+    return sorted(found, key=lambda entity: entity.words)
+
+
+def _folded(texts: Sequence[str]) -> str:
+    """What words say, whatever their case and punctuation; bare punctuation says itself."""
+    joined = "".join(texts).casefold()
+    return "".join(c for c in joined if c.isalnum()) or joined
 
 
 def _close_at_page_breaks(scores: Scores, document: Document, scheme: TagScheme) -> None:

@@ -103,7 +103,7 @@ class Extractor:
             some = [documents[i] for i in part]
             for name, own in self.by_head(scores).items():
                 if head in (None, name):
-                    decoded = decode(own / self.temperature(name), some, self.heads[name])
+                    decoded = decode(own / self.temperature(name), some, self.heads[name], once=self.once(name))
                     for i, entities in zip(part, decoded, strict=True):
                         found[i] += entities
         for entities in found:
@@ -121,6 +121,10 @@ class Extractor:
     def head_for(self, labels: Collection[str]) -> str:
         """Name the head that knows most of some labels."""
         return max(self.heads, key=lambda name: len({*self.heads[name].entity_types} & {*labels}))
+
+    def once(self, head: str) -> bool:
+        """Whether a document has each of a head's types once, as keyed-in values are."""
+        return head in (self.model.config.once or ())
 
     def temperature(self, head: str) -> float:
         """What a head's scores are divided by, so that its probabilities mean what they say."""
@@ -197,16 +201,18 @@ def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:
     return heads
 
 
-def labels_of(heads: Mapping[str, TagScheme]) -> dict[str, Any]:
-    """Give what a configuration says of tags; a head alone needs no name."""
+def labels_of(heads: Mapping[str, TagScheme], once: Collection[str] = ()) -> dict[str, Any]:
+    """Give what a configuration says of tags; a head alone needs no name. `once` names heads of keyed-in values."""
     if len(heads) == 1:
         (scheme,) = heads.values()
         names = list(scheme.names)
+        once = [""] if once else []
     else:
         names = [f"{head}/{name}" for head, scheme in heads.items() for name in scheme.names]
     return {
         "id2label": dict(enumerate(names)),
         "label2id": {name: i for i, name in enumerate(names)},
         "heads": {head: len(scheme) for head, scheme in heads.items()} if len(heads) > 1 else None,
+        "once": list(once) or None,
         "temperatures": None,
     }

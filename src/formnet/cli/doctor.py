@@ -4,7 +4,6 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, NamedTuple
 
 import typer
@@ -46,6 +45,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON for 
 
 def look() -> Iterator[Finding]:
     """Look at everything."""
+    from importlib.metadata import version
+
     import torch
 
     from formnet import __version__
@@ -74,6 +75,8 @@ def look() -> Iterator[Finding]:
 
 
 def _package(package: str, purpose: str, way: str) -> Finding:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return Finding(package, version(package))
     except PackageNotFoundError:

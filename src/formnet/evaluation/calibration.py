@@ -54,16 +54,18 @@ def reliability(probabilities: Sequence[float], right: Sequence[bool]) -> Reliab
     return Reliability(confidence, accuracy, count)
 
 
-def fit_temperature(scores: Sequence[NDArray[np.floating]], documents: Sequence[Document], scheme: TagScheme) -> float:
+def fit_temperature(
+    scores: Sequence[NDArray[np.floating]], documents: Sequence[Document], scheme: TagScheme, *, once: bool = False
+) -> float:
     """Find what to divide scores [W, T] by so that entities' probabilities are likeliest to be of what is right.
 
-    To be fitted on held-out documents. The best path does not change with it, and so neither do the entities found.
+    To be fitted on held-out documents. The best path does not change with it; what a document has `once` may.
     """
 
     def loss(log_temperature: float) -> float:
         total = 0.0
         for raw, document in zip(scores, documents, strict=True):
-            found = decode(raw[None] / np.exp(log_temperature), [document], scheme)[0]
+            found = decode(raw[None] / np.exp(log_temperature), [document], scheme, once=once)[0]
             right = np.array(right_entities(document, found, scheme), np.bool_)
             sure = np.clip([entity.score or 0.0 for entity in found], 1e-6, 1 - 1e-6)
             total -= float(np.log(np.where(right, sure, 1 - sure)).sum())

@@ -54,6 +54,7 @@ class FormNetConfig(PreTrainedConfig):
     loss_on_all_pieces: bool = False  # learn a word's tag at each of its pieces, not at the first only
     loss_on_paths: bool = False  # learn whole paths of tags among all legal ones, not word by word
     heads: dict[str, int] | None = None  # tags of each head by its name, where there are several
+    once: list[str] | None = None  # heads of whose types a document has one each
     temperatures: list[float] | None = None  # a head's scores are divided by it, so that probabilities are honest
 
     def __post_init__(self, **kwargs: Any) -> None:

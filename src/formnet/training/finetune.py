@@ -32,7 +32,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     limit_threads(run.threads)
     parts = load_labelled(run)
     set_seed(run.seed)
-    labels = labels_of({name: part.scheme for name, part in parts.items()})
+    once = [name for name, part in parts.items() if part.once]
+    labels = labels_of({name: part.scheme for name, part in parts.items()}, once)
     begun = load_start(run.start, FormNetForTagging, **labels)
     model, tokenizer = begun.model, begun.tokenizer
     encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
@@ -98,6 +99,11 @@ def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:
 def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> None:
     """Fit each head's temperature on its held-out documents."""
     extractor.model.config.temperatures = [
-        fit_temperature([extractor.by_head(scores)[head] for scores in extractor.scores(documents)], documents, scheme)
+        fit_temperature(
+            [extractor.by_head(scores)[head] for scores in extractor.scores(documents)],
+            documents,
+            scheme,
+            once=extractor.once(head),
+        )
         for (head, scheme), documents in zip(extractor.heads.items(), held_out, strict=True)
     ]

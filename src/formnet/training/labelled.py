@@ -22,6 +22,7 @@ class Labelled:
     scheme: TagScheme
     training: list[Document]
     held_out: list[Document]
+    once: bool  # values were keyed in, one of each type a document
 
 
 def load_labelled(run: FineTuning) -> dict[str, Labelled]:
@@ -36,6 +37,7 @@ def load_labelled(run: FineTuning) -> dict[str, Labelled]:
         else:
             shared.training += part.training
             shared.held_out += part.held_out
+            shared.once = shared.once and part.once
     if not any(document.entities for part in heads.values() for document in part.training):
         raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
     return heads
@@ -56,7 +58,8 @@ def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
         documents = sorted(documents, key=_place)[: run.documents]
     if run.segment_boxes:
         documents, held_out = ([with_segment_boxes(d) for d in part] for part in (documents, held_out))
-    return Labelled(scheme, documents, held_out)
+    once = run.occurrences == "best" and any(document.fields for document in documents)
+    return Labelled(scheme, documents, held_out, once)
 
 
 def _new_name(kind: str, taken: dict[str, Labelled]) -> str:
