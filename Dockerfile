@@ -2,14 +2,15 @@
 # FormNet with its service, its bulk work and both OCR engines; runs as a user without rights.
 #
 #   docker build -t formnet .
-#   docker run --rm -p 8000:8000 --shm-size 2g formnet serve --host 0.0.0.0
-#   docker run --rm --network none -v "$PWD:/work:ro" formnet extract receipt.jpg --json
+#   docker run --rm -p 8000:8000 --shm-size 2g -e FORMNET_API_KEYS=… formnet serve --host 0.0.0.0
+#   docker run --rm --network none -v "$PWD:/work:ro" formnet extract receipt.jpg --format json
 #
 # torch comes from wherever pip looks. Its usual build brings gigabytes for GPUs; for a CPU-only image, point pip to
 # an index with CPU builds: --build-arg PIP_EXTRA_INDEX_URL=… --build-arg TORCH='torch==2.13.0+cpu'.
 
 FROM python:3.12-slim-bookworm AS build
-ARG TORCH="torch>=2.6"
+ARG TORCH="torch==2.13.0"
+ARG RAY="ray[data,serve]==2.60.0"
 ARG PIP_EXTRA_INDEX_URL=""
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/formnet
@@ -18,7 +19,7 @@ RUN pip install "$TORCH"
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install '.[ocr,onnx,scale]' s3fs gcsfs adlfs
+RUN pip install '.[ocr,onnx,scale]' "$RAY" s3fs gcsfs adlfs
 
 FROM python:3.12-slim-bookworm
 # libgl1 and libglib are OpenCV's, which RapidOCR uses; g++ compiles attention for long documents; wget is KubeRay's.
@@ -27,6 +28,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 formnet
 COPY --from=build /opt/formnet /opt/formnet
+# A login shell, in which some operators start Ray, looks here only.
+RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/
 ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0
 USER 1000
 WORKDIR /work

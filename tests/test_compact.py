@@ -13,6 +13,8 @@ from formnet.extractor import Extractor, labels_of
 from formnet.labels import TagScheme
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.readers import read
+from formnet.training.settings import Start
+from formnet.training.start import load_start
 
 
 @pytest.fixture
@@ -75,3 +77,16 @@ def test_a_pruned_vocabulary_says_the_same_of_what_it_has_seen(
     assert "[UNK]" not in pruned.encode(words, is_pretokenized=True, add_special_tokens=False).tokens
     smaller.save_pretrained(tmp_path, compact=True)
     assert len(Extractor.from_pretrained(tmp_path).extract(documents)) == 2
+
+
+def test_training_starts_from_a_compact_model(extractor: Extractor, documents: list[Document], tmp_path: Path) -> None:
+    extractor.save_pretrained(tmp_path, compact=True)
+    same = load_start(Start(checkpoint=tmp_path), FormNetForTagging, **labels_of({"": TagScheme.of(documents)}))
+    assert same.new == frozenset()
+    others = load_start(Start(checkpoint=tmp_path), FormNetForTagging, **labels_of({"": TagScheme(("other",))}))
+    assert {name.partition(".")[0] for name in others.new} == {"classifier"}
+    assert isinstance(extractor.model, FormNetForTagging)
+    ours, stored = extractor.model.formnet.norm.weight, others.model.formnet.norm.weight
+    assert torch.allclose(ours, stored, atol=1e-2)
+    matrices = (extractor.model.formnet.layers[0].query.weight, others.model.formnet.layers[0].query.weight)
+    assert torch.allclose(*matrices, atol=1e-2)

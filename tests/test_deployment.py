@@ -38,7 +38,7 @@ def test_the_service_is_one_that_serve_accepts_and_we_build() -> None:
     settings = Settings.model_validate(application.args)
     (workers,) = spec["rayClusterConfig"]["workerGroupSpecs"]
     cores = int(workers["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"]) * workers["replicas"]
-    assert settings.replicas * settings.threads <= cores
+    assert settings.replicas * (settings.threads + settings.reader_cores) <= cores
 
 
 def test_the_job_says_a_command_that_there_is() -> None:

@@ -22,6 +22,7 @@ from formnet.corpora import open_corpus
 from formnet.document import Document
 from formnet.encoding import Encoder, load_tokenizer
 from formnet.errors import SettingsError, TokenizerError
+from formnet.experiments.compare import read_variants
 from formnet.extractor import Extractor
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
 from formnet.modeling.dropout import Dropout
@@ -88,6 +89,18 @@ def settings_for(vocabulary: Path, output: Path, **changes: object) -> FineTunin
 
 
 # What a run is told
+
+
+@pytest.mark.parametrize("variants", sorted((ROOT / "configs/choices").glob("*.yaml")), ids=lambda file: file.stem)
+def test_shipped_choices_are_settings(variants: Path) -> None:
+    config = ROOT / "configs" / variants.name
+    for overrides in read_variants(variants).values():
+        load_settings(FineTuning, config, overrides)
+
+
+@pytest.mark.parametrize("config", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda file: file.stem)
+def test_shipped_configurations_are_settings(config: Path) -> None:
+    load_settings(PreTraining if config.stem.startswith("pretrain") else FineTuning, config)
 
 
 def test_settings_are_read_and_overridden(tmp_path: Path) -> None:

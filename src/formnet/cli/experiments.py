@@ -123,6 +123,7 @@ def compare(
         str | None,
         typer.Option(metavar="CORPUS", help="Score on these instead, for a figure; no choice should follow from it."),
     ] = None,
+    override: Overrides = None,
     out: Out = None,
 ) -> None:
     """Try choices one by one, judged on the held-out part of training."""
@@ -130,7 +131,11 @@ def compare(
     from formnet.experiments.compare import compare as run_all
     from formnet.experiments.compare import read_variants
 
-    _give({"config": str(config), **run_all(config, read_variants(variants), seed or [0], test)}, out, True)
+    _give(
+        {"config": str(config), **run_all(config, read_variants(variants), seed or [0], test, override or ())},
+        out,
+        True,
+    )
 
 
 def ablate(

@@ -16,23 +16,30 @@ from formnet.training.settings import FineTuning, load_settings
 
 def read_variants(file: Path) -> dict[str, list[str]]:
     """Read a YAML file of names, each with the settings that it overrides."""
-    data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{file}: cannot be read as YAML: {error}.") from error
     if not isinstance(data, dict) or not all(isinstance(value, list) for value in data.values()):
         raise SettingsError(f"{file}: variants are names, each with a list of settings like epochs=10.")
     return {str(name): [str(item) for item in items] for name, items in data.items()}
 
 
 def compare(
-    config: Path, variants: Mapping[str, Sequence[str]], seeds: Sequence[int], test: str | None = None
+    config: Path,
+    variants: Mapping[str, Sequence[str]],
+    seeds: Sequence[int],
+    test: str | None = None,
+    common: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Train every variant with every seed and give its score on the documents held out.
 
-    With test documents, these are scored instead: for variants that stand beside each other in a figure, none of which
-    is chosen by it.
+    What is overridden in `common` is so for all of them. Test documents, if given, are scored instead: for variants that
+    stand beside each other in a figure, none of which is chosen by it.
     """
     rows = []
     for name, overrides in variants.items():
-        run = load_settings(FineTuning, config, overrides)
+        run = load_settings(FineTuning, config, [*common, *overrides])
         if test is None and not run.validation and not run.held_out:
             raise SettingsError(f"{config}: comparing needs held-out documents; set held_out or validation.")
         folder = "".join(c if c.isalnum() else "-" for c in name)

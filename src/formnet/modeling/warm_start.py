@@ -19,6 +19,8 @@ from formnet.modeling.rich_attention import RichAffine
 
 #: θ = 0 would never learn, since its gradient is proportional to it; this changes scores by a few hundredths.
 BARELY = 0.05
+#: [CLS] in BERT's own vocabularies.
+_CLS = 101
 #: Encoders known, with how many of their positions come before the first token's.
 _FAMILY = {"bert": 0, "mpnet": 2}
 
@@ -58,13 +60,15 @@ def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
 
 
 @torch.no_grad()
-def warm_start(model: FormNetModel, source: str | Path, cls_id: int = 101) -> set[str]:
+def warm_start(model: FormNetModel, source: str | Path, cls_id: int | None = None) -> set[str]:
     """Copy an encoder's weights into a model made with `warm_config`; fewer layers take the encoder's first.
 
-    Gives the names of the weights copied.
+    `cls_id` is the piece [CLS], where it is not BERT's. Gives the names of the weights copied.
     """
     loaded: Any = AutoModel.from_pretrained(source, add_pooling_layer=False)
-    encoder = _bert(loaded, cls_id) if loaded.config.model_type == "bert" else _mpnet(loaded)
+    encoder = (
+        _bert(loaded, _CLS if cls_id is None else cls_id) if loaded.config.model_type == "bert" else _mpnet(loaded)
+    )
     model.pieces.weight.copy_(encoder.pieces)
     model.global_token.copy_(encoder.pieces[encoder.first])
     if model.positions is not None:

@@ -24,7 +24,7 @@ class Settings(BaseModel):
 class Start(Settings):
     """What the network is before the first step: just one of checkpoint, encoder and size."""
 
-    checkpoint: Path | None = None  # a folder that a training run wrote
+    checkpoint: Path | None = None  # a shipped model, or a folder that a training run wrote
     encoder: str | None = None  # a BERT-family encoder to start warm from: `minilm`, a folder or a hub name
     size: str | None = None  # a named size with random weights
     tokenizer: str | None = None  # needed with a size; otherwise what the checkpoint or encoder has

@@ -5,11 +5,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
+from formnet.compact import WEIGHTS, restore
 from formnet.encoding import load_tokenizer
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, warm_config, warm_start
+from formnet.models import find_model
 from formnet.training.settings import Start
 
 #: Encoders that install as packages, weights included: name → (package to import, folder in it, package to install).
@@ -40,26 +43,37 @@ def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Net
 def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
     source = start.tokenizer
     if start.checkpoint is not None:
-        if not (start.checkpoint / "config.json").is_file():
-            raise SettingsError(f"{start.checkpoint}: holds no config.json; name a folder that a training run wrote.")
-        config = FormNetConfig.from_pretrained(start.checkpoint, **start.changes, **labels)
+        folder = find_model(str(start.checkpoint))
+        config = FormNetConfig.from_pretrained(folder, **start.changes, **labels)
+        if (folder / WEIGHTS).is_file():
+            return _from_compact(folder, network(config), load_tokenizer(source or folder))
         # A head that the checkpoint lacks, or has for other labels, starts anew.
         options: dict[str, Any] = {"ignore_mismatched_sizes": True, "output_loading_info": True}
-        loaded: Any = network.from_pretrained(start.checkpoint, config=config, **options)
+        loaded: Any = network.from_pretrained(folder, config=config, **options)
         found: dict[str, Any] = loaded[1]
         new = {*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])}
-        return Begun(loaded[0], load_tokenizer(source or start.checkpoint), frozenset(new))
+        return Begun(loaded[0], load_tokenizer(source or folder), frozenset(new))
     if start.encoder is not None:
-        folder = find_encoder(start.encoder)
-        model = network(warm_config(folder, **start.changes, **labels))
-        brought = {f"formnet.{name}" for name in warm_start(model.formnet, folder)}
+        encoder = find_encoder(start.encoder)
+        tokenizer = load_tokenizer(source or encoder)
+        model = network(warm_config(encoder, **start.changes, **labels))
+        brought = {f"formnet.{name}" for name in warm_start(model.formnet, encoder, tokenizer.token_to_id("[CLS]"))}
         new = {name for name, _ in model.named_parameters()} - brought
-        return Begun(model, load_tokenizer(source or folder), frozenset(new))
+        return Begun(model, tokenizer, frozenset(new))
     assert start.size is not None
     assert source is not None
     tokenizer = load_tokenizer(source)
     changes = {"vocab_size": tokenizer.get_vocab_size(), **start.changes, **labels}
     return Begun(network(FormNetConfig.of_size(start.size, **changes)), tokenizer)
+
+
+def _from_compact(folder: Path, model: Network, tokenizer: Tokenizer) -> Begun[Network]:
+    """Start from weights in eight bits; what does not fit starts anew."""
+    own = model.state_dict()
+    stored = restore(load_file(folder / WEIGHTS))
+    brought = {name: tensor for name, tensor in stored.items() if name in own and own[name].shape == tensor.shape}
+    model.load_state_dict(brought, strict=False)
+    return Begun(model, tokenizer, frozenset({name for name, _ in model.named_parameters()} - set(brought)))
 
 
 def find_encoder(name: str) -> str:

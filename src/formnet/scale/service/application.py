@@ -35,7 +35,7 @@ def build(settings: Settings) -> Application:
         num_replicas=settings.replicas,
         max_ongoing_requests=1,
         max_queued_requests=settings.max_queue,
-        num_cpus=0,
+        num_cpus=settings.reader_cores,
     ).bind(settings)
     networks = {
         name_of(model): _deployment(
