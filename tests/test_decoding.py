@@ -97,7 +97,7 @@ def test_certain_scores_give_certain_entities() -> None:
 
 def test_what_a_document_has_once_is_its_likeliest_value_wherever_it_stands() -> None:
     build = DocumentBuilder("receipt")
-    build.add_page(["9.00", "8.00", "9,00", "Elm", "."], [[i * 5, 0, i * 5 + 4, 4] for i in range(5)], 30, 10)
+    build.add_page(["9.00", "8.00", "$9.00", "Elm", "."], [[i * 5, 0, i * 5 + 4, 4] for i in range(5)], 30, 10)
     document = build.done()
     scores = np.full((1, 7, len(SCHEME)), -30.0)  # two words of padding
     scores[0, :, 0] = 0
@@ -106,5 +106,7 @@ def test_what_a_document_has_once_is_its_likeliest_value_wherever_it_stands() ->
     scores[0, 3, SCHEME.names.index("S-b")] = np.log(0.2 / 0.8)  # too unlikely
     assert decode(scores - 1e-6 * np.arange(len(SCHEME)), [document], SCHEME) == [[]]
     ((entity,),) = decode(scores, [document], SCHEME, once=True)
-    assert (entity.label, entity.text, entity.score) == ("a", "9.00", pytest.approx(0.8))
+    assert (entity.label, entity.text, entity.score) == ("a", "9.00", pytest.approx(1 - 0.6**2))
+    scores[0, 3, SCHEME.names.index("S-b")] = scores[0, 3, SCHEME.names.index("S-a")] = np.log(0.45 / 0.1)
+    assert len(decode(scores, [document], SCHEME, once=True)[0]) == 2  # no word is of two values
     assert decode(scores[:, :0], [DocumentBuilder("empty").done()], SCHEME, once=True) == [[]]

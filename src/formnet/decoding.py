@@ -7,7 +7,6 @@ all legal paths are exact.
 B documents, W words, T tags, K entity types.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,8 @@ Scores = NDArray[np.float64]
 NEVER = -np.inf
 #: Of a type that a document has once, so many places are looked at; a value less likely than this is none.
 CANDIDATES, LEAST_CHANCE = 8, 0.3
+#: What may stand around a value in one place and not in another.
+_EDGES = " .,:;()[]$€£"
 
 
 @dataclass(frozen=True)
@@ -183,25 +184,25 @@ def decode(
 
 
 def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme) -> list[Entity]:
-    """Give the likeliest value of each type: a value that stands in several places has the chances of all of them."""
-    found = []
+    """Give the likeliest value of each type; one that stands in several places has the chances of all of them.
+
+    Values are taken by falling chance, and none has a word of another.
+    """
+    values = []
     for kind, label in enumerate(scheme.entity_types):
         said: dict[str, tuple[float, range]] = {}
         for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist():
             words = range(int(start[last, kind]), last + 1)
-            text = _folded(document.texts[words.start : words.stop])
-            total, place = said.get(text, (0.0, words))  # the likeliest place comes first
-            said[text] = (total + float(np.exp(log[last, kind])), place)
-        chance, words = max(said.values(), key=lambda value: value[0], default=(0.0, range(0)))
-        if chance >= LEAST_CHANCE:
-            found.append(document.entity(label, words, min(chance, 1.0)))
+            text = "".join(document.texts[words.start : words.stop]).casefold().strip(_EDGES)
+            doubt, place = said.get(text, (1.0, words))  # the likeliest place comes first
+            said[text] = (doubt * -float(np.expm1(log[last, kind])), place)
+        values += [(1 - doubt, label, place) for doubt, place in said.values()]
+    found: list[Entity] = []
+    for chance, label, words in sorted(values, key=lambda value: -value[0]):
+        taken = any(label == entity.label or set(words).intersection(entity.words) for entity in found)
+        if chance >= LEAST_CHANCE and not taken:
+            found.append(document.entity(label, words, chance))
     return sorted(found, key=lambda entity: entity.words)
-
-
-def _folded(texts: Sequence[str]) -> str:
-    """What words say, whatever their case and punctuation; bare punctuation says itself."""
-    joined = "".join(texts).casefold()
-    return "".join(c for c in joined if c.isalnum()) or joined
 
 
 def _close_at_page_breaks(scores: Scores, document: Document, scheme: TagScheme) -> None:

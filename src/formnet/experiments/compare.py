@@ -34,8 +34,8 @@ def compare(
 ) -> dict[str, Any]:
     """Train every variant with every seed and give its score on the documents held out.
 
-    What is overridden in `common` is so for all of them. Test documents, if given, are scored instead: for variants that
-    stand beside each other in a figure, none of which is chosen by it.
+    What is overridden in `common` is so for all of them. Test documents, if given, are scored instead: for variants
+    that stand beside each other in a figure, none of which is chosen by it.
     """
     rows = []
     for name, overrides in variants.items():

@@ -22,7 +22,7 @@ class Labelled:
     scheme: TagScheme
     training: list[Document]
     held_out: list[Document]
-    once: bool  # values were keyed in, one of each type a document
+    once: bool  # values were keyed in: a document has one of each type
 
 
 def load_labelled(run: FineTuning) -> dict[str, Labelled]:
@@ -58,8 +58,15 @@ def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
         documents = sorted(documents, key=_place)[: run.documents]
     if run.segment_boxes:
         documents, held_out = ([with_segment_boxes(d) for d in part] for part in (documents, held_out))
-    once = run.occurrences == "best" and any(document.fields for document in documents)
-    return Labelled(scheme, documents, held_out, once)
+    return Labelled(scheme, documents, held_out, _has_each_once(documents, scheme))
+
+
+def _has_each_once(documents: Sequence[Document], scheme: TagScheme) -> bool:
+    """Tell whether every type is a field with one value a document, in however many places that value stands."""
+    keyed = {name for document in documents for name in document.fields}
+    return keyed.issuperset(scheme.entity_types) and all(
+        entity.label in document.fields for document in documents for entity in document.entities
+    )
 
 
 def _new_name(kind: str, taken: dict[str, Labelled]) -> str:
