@@ -161,6 +161,11 @@ def test_fields_count_once_and_the_likeliest_value_counts() -> None:
     assert exact.micro.right == 0
 
 
+def test_dates_with_points_are_dates() -> None:
+    assert same_value("2018-03-25", "25.03.18")
+    assert not same_value("2018-03-25", "26.03.18")
+
+
 def test_an_entity_is_right_where_it_says_what_was_keyed_in() -> None:
     build = DocumentBuilder("one")
     build.add_page(["9.00", "RM", "9.00", "8.00", "Elm"], [[0, i, 10, i + 1] for i in range(5)], 10, 5)

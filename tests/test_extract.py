@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
 from formnet import images
-from formnet.answers import COLUMNS, safe_cell
+from formnet.answers import COLUMNS, entity_answer, safe_cell
 from formnet.builder import DocumentBuilder
 from formnet.cli import app
 from formnet.document import Document
@@ -190,6 +190,26 @@ def test_a_folder_is_searched(model: Path, pdf: Path, tmp_path: Path) -> None:
 
 def test_a_spreadsheet_runs_nothing() -> None:
     assert [safe_cell(cell) for cell in ("=1+1", "@x", "-5.00", "RM 5", 3)] == ["'=1+1", "'@x", "-5.00", "RM 5", 3]
+    assert safe_cell("-1+cmd|' /C calc'!A0").startswith("'")
+
+
+def test_boxes_keep_their_figures_whatever_the_unit() -> None:
+    build = DocumentBuilder("small")
+    build.add_page(["total", "9.00"], [[0.12345, 0.51234, 0.2, 0.52], [0.3, 0.51, 0.4, 0.52]], 1, 1)
+    bare = build.done()
+    told = entity_answer(bare.entity("total", [0]))
+    assert told["boxes"] == [[0.12345, 0.51234, 0.2, 0.52]]
+
+
+def test_documents_of_one_name_get_pictures_of_their_own(extractor: Extractor, tmp_path: Path) -> None:
+    names: dict[str, str] = {}
+    files = []
+    for folder in ("2024", "2025"):
+        build = DocumentBuilder(f"{folder}/invoice.pdf")
+        build.add_page(["total"], [[1, 1, 5, 2]], 10, 10)
+        files += save_overlays(extractor.extract(build.done()), tmp_path, names=names)
+    assert len(set(files)) == 2
+    assert files[0].name == "invoice.pdf-1.png"
 
 
 def test_doctor_tells_what_there_is() -> None:

@@ -31,7 +31,7 @@ from formnet.training.augmentation import augment
 from formnet.training.batching import Plan
 from formnet.training.finetune import finetune
 from formnet.training.folder import claim_folder
-from formnet.training.labelled import hold_out, with_segment_boxes
+from formnet.training.labelled import Labelled, hold_out, load_labelled, with_segment_boxes
 from formnet.training.letterheads import letterheads_of, put_around
 from formnet.training.masking import Masker
 from formnet.training.optimiser import freeze, parameter_groups
@@ -131,11 +131,6 @@ def test_a_fault_in_settings_is_told_by_its_place(
     file.write_text(text)
     with pytest.raises(SettingsError, match=message):
         load_settings(FineTuning, file, [override] if override else ())
-
-
-def test_every_shipped_configuration_is_valid() -> None:
-    for file in sorted((ROOT / "configs").glob("*.yaml")):
-        load_settings(PreTraining if file.name.startswith("pretrain") else FineTuning, file)
 
 
 def test_a_missing_start_is_explained(tmp_path: Path) -> None:
@@ -270,6 +265,48 @@ def test_a_letterhead_is_put_around_a_document_and_labelled_as_nothing(documents
     assert page.boxes[:first, 3].max() <= page.boxes[first : first + document.num_words, 1].min()
     assert (page.boxes >= 0).all()
     assert (page.boxes <= np.tile([page.width, page.height], 2)).all()
+
+
+def test_fields_with_one_value_are_told_from_entities_of_many(vocabulary: Path, tmp_path: Path) -> None:
+    def written(**changes: object) -> dict[str, Labelled]:
+        build = DocumentBuilder("a")
+        build.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
+        document = replace(build.done({"total": "9.00"}), **changes)  # type: ignore[arg-type]
+        write([document], tmp_path / "a.jsonl")
+        return load_labelled(settings_for(vocabulary, tmp_path, corpus=f"jsonl:{tmp_path / 'a.jsonl'}"))
+
+    assert written()["jsonl"].once
+    build = DocumentBuilder("a")
+    build.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
+    items = tuple(build.done().entity("item", [i]) for i in (1, 2))
+    assert not written(entities=items)["jsonl"].once
+
+
+def test_validation_belongs_to_a_corpus(vocabulary: Path, tmp_path: Path) -> None:
+    run = settings_for(vocabulary, tmp_path, validation="funsd:nowhere")
+    with pytest.raises(SettingsError, match="belongs to no corpus"):
+        load_labelled(run)
+    spec = f"jsonl:{ROOT / 'examples/documents.jsonl'}"
+    with pytest.raises(SettingsError, match="join them"):
+        load_labelled(settings_for(vocabulary, tmp_path, validation=[spec, spec]))
+
+
+def test_what_cannot_be_is_refused(vocabulary: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be more than all"):
+        settings_for(vocabulary, tmp_path, augmentation={"raster": 0.6, "shuffled": 0.6})
+    with pytest.raises(SettingsError, match="warm_up"):
+        settings_for(vocabulary, tmp_path, optimisation={"warm_up": 1})
+    with pytest.raises(SettingsError, match="has no hiden_size"):
+        load_start(Start(size="tiny", tokenizer=str(vocabulary), changes={"hiden_size": 8}), FormNetForTagging)
+    with pytest.raises(SettingsError, match="one for each"):
+        finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
+
+
+def test_a_stream_without_pages_ends_in_words(tokenizer: Tokenizer) -> None:
+    files = [ROOT / "examples/documents.jsonl"]
+    empty = PageStream(files, Encoder(tokenizer), Masker(tokenizer, 0.3), 512, held_out=99)
+    with pytest.raises(SettingsError, match="no pages with words are left"):
+        next(iter(empty))
 
 
 def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path) -> None:
@@ -469,8 +506,10 @@ def test_a_folder_belongs_to_one_run(vocabulary: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="another epochs, seed"):
         claim_folder(other, resume=True)
     (tmp_path / "checkpoint-3").mkdir()
+    (tmp_path / "trainer_state.json").touch()
     claim_folder(other, resume=False)
     assert not (tmp_path / "checkpoint-3").exists()
+    assert not (tmp_path / "trainer_state.json").exists()
     claim_folder(other, resume=True)
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+from formnet.alignment.values import figure
 from formnet.document import Document, Entity
 from formnet.values import normalise
 
@@ -36,7 +37,7 @@ def entity_answer(entity: Entity, least: float = 0.0) -> dict[str, Any]:
         "text": entity.text,
         "value": None if value is None else value.to_json(),
         "page": entity.page + 1,
-        "boxes": [[round(c, 2) for c in box] for box in entity.boxes],
+        "boxes": [[float(f"{c:.6g}") for c in box] for box in entity.boxes],  # whatever the unit is
         "words": list(entity.words),
         "score": None if entity.score is None else round(entity.score, 4),
         "ocr_score": None if entity.ocr_score is None else round(entity.ocr_score, 4),
@@ -49,13 +50,12 @@ def rows(document: Document, least: float = 0.0) -> Iterator[list[Any]]:
     for entity in document.entities:
         told = entity_answer(entity, least)
         x0, y0, x1, y1 = zip(*told["boxes"], strict=True)
-        value = told["value"]
         yield [
             document.id,
             told["page"],
             told["label"],
             told["text"],
-            "" if value is None else " ".join(str(v) for v in (value["value"], value.get("currency")) if v),
+            written(told["value"]),
             told["score"],
             told["ocr_score"],
             "yes" if told["review"] else "",
@@ -64,6 +64,11 @@ def rows(document: Document, least: float = 0.0) -> Iterator[list[Any]]:
             max(x1),
             max(y1),
         ]
+
+
+def written(value: dict[str, Any] | None) -> str:
+    """Write what a text says in a line, with its currency if it has one."""
+    return "" if value is None else " ".join(str(part) for part in (value["value"], value.get("currency")) if part)
 
 
 class Writer:
@@ -96,4 +101,7 @@ class Writer:
 
 def safe_cell(cell: Any) -> Any:
     """Keep a spreadsheet from taking what a document says for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "@", "\t", "\r") else cell
+    if not isinstance(cell, str):
+        return cell
+    formula = cell[:1] in ("=", "+", "@", "\t", "\r") or (cell[:1] == "-" and figure(cell) is None)
+    return f"'{cell}" if formula else cell

@@ -14,6 +14,8 @@ from formnet.errors import DocumentError
 
 #: No page is larger, in whatever units, nor smaller than one over it.
 LARGEST = 1e7
+#: No more are remembered: a document this broken is told by its first ones.
+MOST_REPAIRS = 10_000
 
 
 class DocumentBuilder:
@@ -201,4 +203,5 @@ class DocumentBuilder:
         return f"document {self.id!r}, page {page + 1}" + ("" if word is None else f", word {word}")
 
     def _note(self, kind: str, page: int, word: int, detail: str) -> None:
-        self._repairs.append(Repair(kind, page, word, detail))
+        if len(self._repairs) < MOST_REPAIRS:
+            self._repairs.append(Repair(kind, page, word, detail))

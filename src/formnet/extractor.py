@@ -11,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from tokenizers import Tokenizer
+from torch import Tensor
 from transformers import PreTrainedConfig
 
 from formnet.compact import WEIGHTS, load_compact, save_compact
 from formnet.decoding import decode
 from formnet.document import Document, Entity
-from formnet.encoding import Encoder, buckets, collate, load_tokenizer
+from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer
 from formnet.errors import SettingsError
 from formnet.exported import GRAPH, OnnxNetwork
 from formnet.labels import TagScheme
@@ -147,9 +148,7 @@ class Extractor:
         if not -layers <= layer < layers:
             raise SettingsError(f"the network has {layers} layers, so no layer {layer}.")
         encoded = self.encoder(document)
-        batch = collate([encoded], self.encoder.padding_id)
-        del batch["ids"]
-        weights = self.model.formnet.attention_weights(layer % layers, **batch)[0].numpy()  # [H, P, P]
+        weights = self.model.formnet.attention_weights(layer % layers, **self._batch([encoded]))[0].cpu().numpy()
         # A word looks as its pieces do on average, and is seen as often as they are together.
         of_word = np.eye(document.num_words, dtype=np.float32)[encoded.piece_word].T  # [W, P]
         looks = np.einsum("wp,hpq->hwq", of_word / of_word.sum(1, keepdims=True), weights)
@@ -157,20 +156,24 @@ class Extractor:
 
     def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
         """Give batches of documents of like length by number, with their scores [B, W, T]."""
-        device = self.model.device
         training = self.model if isinstance(self.model, FormNetForTagging) and self.model.training else None
         if training:  # in the midst of a run
             training.eval()
-        encoded = [self.encoder(document) for document in documents]
-        for part in buckets([len(document) for document in encoded], self.batch_pieces):
-            batch = collate([encoded[i] for i in part], self.encoder.padding_id)
-            del batch["ids"]
-            with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
-                logits = self.model(**{name: tensor.to(device) for name, tensor in batch.items()}).logits
-            assert logits is not None
-            yield part, logits.float().cpu().numpy()
-        if training:
-            training.train()
+        try:
+            encoded = [self.encoder(document) for document in documents]
+            for part in buckets([len(document) for document in encoded], self.batch_pieces):
+                batch = self._batch([encoded[i] for i in part])
+                with torch.inference_mode(), torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16):
+                    logits = self.model(**batch).logits
+                assert logits is not None
+                yield part, logits.float().cpu().numpy()
+        finally:
+            if training:
+                training.train()
+
+    def _batch(self, encoded: Sequence[EncodedDocument]) -> dict[str, Tensor]:
+        batch = collate(encoded, self.encoder.padding_id)
+        return {name: tensor.to(self.model.device) for name, tensor in batch.items() if name != "ids"}
 
 
 def mean_score(document: Document) -> float:
@@ -184,7 +187,7 @@ def _load(folder: Path) -> FormNetForTagging | OnnxNetwork:
         return load_compact(folder)
     if (folder / GRAPH).is_file():
         return OnnxNetwork(folder)
-    return FormNetForTagging.from_pretrained(folder).eval()
+    return FormNetForTagging.from_pretrained(folder, use_safetensors=True).eval()
 
 
 def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:

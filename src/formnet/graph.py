@@ -76,7 +76,8 @@ def gabriel(points: Grid) -> Edges:
         try:
             triangulation = Delaunay(points)
         except QhullError:  # all on one line, or nearly
-            return _with_twins(points, _gabriel_by_midpoints)
+            on_a_line = len(points) > TOO_MANY or _are_on_a_line(points)
+            return _with_twins(points, _along_a_line if on_a_line else _gabriel_by_midpoints)
         edges = _sides_of_empty_discs(points, triangulation.simplices)
         if len(triangulation.coplanar) == 0:
             return edges
@@ -105,6 +106,19 @@ def _sides_of_empty_discs(points: Grid, triangles: NDArray[np.int32]) -> Edges:
 
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def _are_on_a_line(points: Grid) -> bool:
+    """Tell exactly whether all points are on one line."""
+    steps = points - points[0]
+    far = steps[np.abs(steps).sum(axis=1).argmax()]
+    return bool((steps[:, 0] * far[1] == steps[:, 1] * far[0]).all())
+
+
+def _along_a_line(points: Grid) -> Edges:
+    """Join distinct points each with the next: on a line nothing else has an empty disc between."""
+    order = np.lexsort((points[:, 1], points[:, 0]))
+    return np.sort(np.stack([order[:-1], order[1:]]), axis=0)
 
 
 def _gabriel_by_midpoints(points: Grid) -> Edges:

@@ -18,6 +18,7 @@ MOST_PIXELS = 100_000_000
 MOST_PAGES = 2_000
 #: No file larger than this is opened.
 MOST_BYTES = 512 * 2**20
+_ORIENTATION = 0x0112
 #: What a scan may be; formats that run programs are not among them.
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 
@@ -38,6 +39,16 @@ def frame(path: Path, number: int = 0) -> Image.Image:
     """Give one picture of a file."""
     with _opened(path) as image:
         return _frame(path, image, number)
+
+
+def size_of(path: Path) -> tuple[int, int] | None:
+    """Give the size of a file's first picture, turned as the camera says; nothing if there is no file."""
+    if not path.is_file():
+        return None
+    with _opened(path) as image:
+        width, height = image.size
+        on_its_side = image.getexif().get(_ORIENTATION, 1) >= 5
+        return (height, width) if on_its_side else (width, height)
 
 
 @contextmanager

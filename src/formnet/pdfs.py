@@ -5,7 +5,7 @@ PDFium is not made for threads: one at a time.
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -60,9 +60,11 @@ def open_pdf(path: Path) -> Iterator[Any]:
             raise DocumentError(f"{path}: is encrypted; save it without its password first.") from error
         raise DocumentError(f"{path}: cannot be opened as a PDF: {error}.") from error
     try:
-        if len(document) > MOST_PAGES:
-            raise LimitError(f"{path}: has {len(document):,} pages; the limit is {MOST_PAGES:,}. Split it.")
-        if len(document) == 0:
+        with _LOCK:
+            count = len(document)
+        if count > MOST_PAGES:
+            raise LimitError(f"{path}: has {count:,} pages; the limit is {MOST_PAGES:,}. Split it.")
+        if count == 0:
             raise DocumentError(f"{path}: has no pages.")
         yield document
     except pypdfium2.PdfiumError as error:
@@ -74,10 +76,8 @@ def open_pdf(path: Path) -> Iterator[Any]:
 
 def text_layer(document: Any, number: int) -> TextLayer:
     """Give a page's own words, turned as the page is shown."""
-    with _LOCK:
-        page = document[number]
+    with _page(document, number) as page, closing(page.get_textpage()) as text:
         width, height = page.get_size()
-        text = page.get_textpage()
         count = text.count_chars()
         if count > MOST_CHARACTERS:
             raise LimitError(f"page {number + 1} has {count:,} characters; the limit is {MOST_CHARACTERS:,}.")
@@ -85,6 +85,13 @@ def text_layer(document: Any, number: int) -> TextLayer:
         texts = ["".join(map(chr, codes)) for codes, _ in words]
         boxes = [_shown(page, width, height, box) for _, box in words]
         return TextLayer(width, height, texts, boxes, _pictured(page))
+
+
+@contextmanager
+def _page(document: Any, number: int) -> Iterator[Any]:
+    """Give a page while nobody else is in the library, and close it before anybody is."""
+    with _LOCK, closing(document[number]) as page:
+        yield page
 
 
 def _words(text: Any, count: int) -> Iterator[tuple[list[int], Box]]:
@@ -137,8 +144,7 @@ def _pictured(page: Any) -> float:
 
 def picture(document: Any, number: int) -> Image.Image:
     """Draw a page as it is shown."""
-    with _LOCK:
-        page = document[number]
+    with _page(document, number) as page:
         scale = min(DOTS_PER_INCH / 72, LONGEST_SIDE / max(*page.get_size(), 1.0))
         image: Image.Image = page.render(scale=scale).to_pil().convert("RGB")
     return image

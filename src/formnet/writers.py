@@ -53,9 +53,10 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
     count = 0
     labels: dict[str, None] = {}
     several_pages = False
+    drawn: set[Path] = set()
     with _whole(path) as part, part.open("w", encoding="utf-8") as file:
         for document in documents:
-            scans = [_picture(page, path) for page in document.pages]
+            scans = [_picture(page, path, drawn) for page in document.pages]
             task = label_studio.to_task(document, model_version=model_version, images=images, scans=scans)
             file.write(("[\n" if count == 0 else ",\n") + json.dumps(task, ensure_ascii=False, separators=(",", ":")))
             labels |= dict.fromkeys([*(entity.label for entity in document.entities), *document.fields])
@@ -69,13 +70,19 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
     return count
 
 
-def _picture(page: Page, tasks: Path) -> Path | None:
-    """Give a file that a browser shows; a page of a PDF or of a TIFF is drawn into a folder beside the tasks."""
+def _picture(page: Page, tasks: Path, drawn: set[Path]) -> Path | None:
+    """Give a file that a browser shows; a page of a PDF or of a TIFF is drawn into a folder beside the tasks.
+
+    Those drawn before are not written over.
+    """
     if page.image is None or page.image.suffix.lower() in _SHOWN:
         return page.image
     folder = tasks.parent / f"{tasks.name.removesuffix(label_studio.SUFFIX)}-pages"
     folder.mkdir(exist_ok=True)
     file = folder / f"{page.image.name}-{page.frame + 1}.png"
+    if file in drawn:  # two files of one name, from two folders
+        file = folder / f"{page.image.name}-{page.frame + 1}-{len(drawn)}.png"
+    drawn.add(file)
     scan_of(page).save(file)
     return file
 

@@ -35,6 +35,7 @@ class Found(NamedTuple):
 _NUMBER = r"\d+(?:[.,']\d+)*"
 _WORDWISE = re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})(?!\d|[.,]\d)")
 _SPACED = re.compile(r"(?<![\d.,])(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?)(?!\d|[.,]\d)")
+_SHARE = re.compile(r"\s*%")
 #: What is printed beside an amount → its currency. A mark that several share is the one most often meant.
 CURRENCIES = {
     "$": "USD", "us$": "USD", "s$": "SGD", "a$": "AUD", "c$": "CAD", "hk$": "HKD", "nt$": "TWD", "r$": "BRL",
@@ -94,9 +95,8 @@ def number(value: str) -> Meaning | None:
 def amounts(text: str, *, loose: bool = False) -> Iterator[Found]:
     """Find every number that could be an amount; loosely, also spaced for thousands, of either sign, or a share."""
     for match in (_SPACED if loose else _WORDWISE).finditer(text):
-        before, after = text[: match.start()], text[match.end() :]
-        if loose or not after.lstrip().startswith("%"):
-            negative = not loose and before[-1:] in ("-", "(")
+        if loose or not _SHARE.match(text, match.end()):
+            negative = not loose and text[max(match.start() - 1, 0) : match.start()] in ("-", "(")
             yield Found(match.start(), match.end(), _signed(match["number"], negative=negative))
     if loose:
         for match in _WORDWISE.finditer(text):

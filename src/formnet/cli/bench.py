@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from formnet.cli.options import AsJson, Model
+from formnet.cli.train import prepare
 
 if TYPE_CHECKING:
     from formnet.document import Document
@@ -114,6 +115,7 @@ def extract(
     as_json: AsJson = False,
 ) -> None:
     """Measure extraction from documents against the bare network on the same batches."""
+    prepare()
     from formnet.benchmarks.extract import benchmark
     from formnet.extractor import Extractor
 
@@ -141,6 +143,7 @@ def bulk(
     as_json: AsJson = False,
 ) -> None:
     """Measure a bulk run against the bare extractor on the same documents and cores; start-up is told apart."""
+    prepare()
     from formnet.benchmarks import bulk as measured
 
     chosen = _first(corpus, documents)
@@ -169,7 +172,6 @@ def serve(
 ) -> None:
     """Measure the service at saturation against the bare extractor on the same documents and cores."""
     from formnet.benchmarks.serve import benchmark
-    from formnet.cli.train import prepare
 
     prepare()
     chosen = _first(corpus, documents)
@@ -192,13 +194,11 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""
-    from itertools import islice
-
+    prepare()
     from formnet.benchmarks.export import benchmark
-    from formnet.corpora import open_corpus
     from formnet.training.labelled import labelled_documents
 
-    result = benchmark(model, list(islice(labelled_documents(open_corpus(corpus)), documents)), repeats)
+    result = benchmark(model, labelled_documents(_first(corpus, documents)), repeats)
     if as_json:
         _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
@@ -217,6 +217,7 @@ def overload(
     as_json: AsJson = False,
 ) -> None:
     """Ask more of the service than it can bear, and then kill one of its networks."""
+    prepare()
     from formnet.benchmarks.overload import benchmark
 
     result = benchmark(model, _first(corpus, documents), minutes, times=times)

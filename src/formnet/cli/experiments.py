@@ -20,7 +20,7 @@ Orders = Annotated[
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that formnet train wrote.")],
+    model: Model,
     corpus: CorpusSpec,
     order: Orders = None,
     pictures: Annotated[
@@ -76,7 +76,7 @@ def end_to_end(
 
 
 def label(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that formnet train wrote.")],
+    model: Model,
     corpus: CorpusSpec,
     output: Annotated[Path, typer.Argument(help="A .jsonl or .jsonl.gz file to write.")],
     least: Annotated[

@@ -50,6 +50,7 @@ def extract(
     extractor = Extractor.from_pretrained(model, ocr=ocr)
     failed: list[Path] = []
     kept: list[Document] = []
+    names: dict[str, str] = {}
     target = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
     with target if output else nullcontext():
         writer = None if form == Output.table else Writer(target, form.value, min_score)
@@ -59,7 +60,7 @@ def extract(
             else:
                 _print(document, min_score)
             if overlay:
-                _draw(document, overlay, min_score)
+                _draw(document, overlay, min_score, names)
             if report:
                 kept.append(document)
         if writer:
@@ -90,7 +91,7 @@ def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> 
     for path in track(paths, "reading", console=console, transient=True) if shown else paths:
         try:
             yield from read(path, extractor.ocr)
-        except FormNetError as error:
+        except (FormNetError, OSError) as error:
             failed.append(path)
             message = str(error)
             typer.echo(f"formnet: {message if str(path) in message else f'{path}: {message}'}", err=True)
@@ -141,8 +142,8 @@ def _print(document: "Document", least: float) -> None:
         Console().print(Text(f"{document.id}: no field found among {document.num_words} words{how}."))
 
 
-def _draw(document: "Document", folder: Path, least: float) -> None:
+def _draw(document: "Document", folder: Path, least: float, names: dict[str, str]) -> None:
     from formnet.views.overlay import save_overlays
 
-    for file in save_overlays(document, folder, least):
+    for file in save_overlays(document, folder, least, names):
         typer.echo(f"drawn: {file}", err=True)

@@ -57,7 +57,9 @@ def serve(
             seconds=seconds,
         )
     except ValidationError as error:
-        raise SettingsError(f"{error.errors()[0]['msg']}") from error
+        fault = error.errors()[0]
+        place = "".join(f"{part}: ".replace("_", "-") for part in fault["loc"][:1])
+        raise SettingsError(f"{place}{fault['msg'].removeprefix('Value error, ')}") from error
     ended = threading.Event()
     with running(settings, host, port):
         for number in (signal.SIGINT, signal.SIGTERM):  # Ray has its own until now

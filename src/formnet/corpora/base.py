@@ -1,11 +1,9 @@
 """What every corpus has in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
-
-from PIL import Image
 
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, FormNetError
@@ -72,12 +70,14 @@ class Corpus(ABC):
         return sum(1 for split in self.splits for _ in self.sources(split))
 
 
-def image_size(path: Path) -> tuple[int, int] | None:
-    """Read an image's size from its header; nothing if there is no image."""
-    if not path.is_file():
-        return None
-    with Image.open(path) as image:
-        return image.size
+def by_split(named: Iterable[tuple[str, Path]]) -> dict[str, Path]:
+    """Give files by the name of their split; two of one name are a mistake."""
+    files: dict[str, Path] = {}
+    for name, file in named:
+        if name in files:
+            raise CorpusError(f"{file.parent}: both {files[name].name} and {file.name} are there; remove one.")
+        files[name] = file
+    return files
 
 
 def files(folder: Path, pattern: str) -> Iterator[Path]:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formnet.builder import DocumentBuilder
-from formnet.corpora.base import Corpus, files, image_size
+from formnet.corpora.base import Corpus, files
 from formnet.document import Document
 from formnet.errors import CorpusError
+from formnet.images import size_of
 from formnet.readers.jsonl import LONGEST_LINE
 
 _ITEM = "nm num unitprice cnt discountprice price itemsubtotal vatyn etc"
@@ -89,7 +90,7 @@ def receipt(name: str, data: Any, image: Path | None = None) -> Document:
     """Build a document of one receipt's JSON, either packaging."""
     lines = data["valid_line"]
     words = [word for line in lines for word in line["words"]]
-    size = (image_size(image) if image else None) or tuple(data["meta"]["image_size"][k] for k in ("width", "height"))
+    size = (size_of(image) if image else None) or tuple(data["meta"]["image_size"][k] for k in ("width", "height"))
     build = DocumentBuilder(name)
     build.add_page(
         [word["text"] for word in words],

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from formnet.builder import DocumentBuilder
-from formnet.corpora.base import Corpus, files, image_size
+from formnet.corpora.base import Corpus, files
 from formnet.document import Document
+from formnet.images import size_of
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 
@@ -39,7 +40,7 @@ class Funsd(Corpus):
         """Read one form."""
         form = json.loads(source.read_text(encoding="utf-8"))["form"]
         image = source.parent.parent / "images" / f"{source.stem}.png"
-        return form_document(source.stem, form, image_size(image), image)
+        return form_document(source.stem, form, size_of(image), image)
 
 
 def form_document(name: str, form: list[Any], size: tuple[int, int] | None, image: Path) -> Document:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.corpora.base import Corpus
+from formnet.corpora.base import Corpus, by_split
 from formnet.document import Document
-from formnet.errors import CorpusError
 from formnet.readers.jsonl import SUFFIXES, Line, lines, parse
 
 
@@ -33,15 +32,13 @@ class Jsonl(Corpus):
         return parse(source)
 
     def _files(self) -> dict[str, Path]:
-        files: dict[str, Path] = {}
-        for file in [self.path] if self.path.is_file() else sorted(self.path.iterdir()):
-            suffix = next((suffix for suffix in SUFFIXES if file.name.endswith(suffix)), None)
-            if suffix and file.is_file():
-                name = file.name.removesuffix(suffix)
-                if name in files:
-                    raise CorpusError(f"{self.path}: both {files[name].name} and {file.name} are there; remove one.")
-                files[name] = file
-        return files
+        files = [self.path] if self.path.is_file() else sorted(self.path.iterdir())
+        return by_split(
+            (file.name.removesuffix(suffix), file)
+            for file in files
+            for suffix in SUFFIXES
+            if file.name.endswith(suffix) and file.is_file()
+        )
 
 
 CORPUS = Jsonl

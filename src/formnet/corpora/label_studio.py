@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formnet.corpora.base import Corpus
+from formnet.corpora.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError
 from formnet.label_studio import SUFFIX, from_task, is_labelled, load_tasks
@@ -62,7 +62,9 @@ class LabelStudio(Corpus):
 
     def _files(self) -> dict[str, Path]:
         files = [self.path] if self.path.is_file() else sorted(self.path.glob("*.json"))
-        return {file.name.removesuffix(SUFFIX).removesuffix(".json"): file for file in files if file.suffix == ".json"}
+        return by_split(
+            (file.name.removesuffix(SUFFIX).removesuffix(".json"), file) for file in files if file.suffix == ".json"
+        )
 
 
 CORPUS = LabelStudio

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from formnet.boxes import Box, split_line
 from formnet.builder import DocumentBuilder
-from formnet.corpora.base import Corpus, files, image_size
+from formnet.corpora.base import Corpus, files
 from formnet.document import Document
 from formnet.errors import DocumentError
+from formnet.images import size_of
 
 
 class Sroie(Corpus):
@@ -45,7 +46,7 @@ class Sroie(Corpus):
         values = source.parent.parent / "entities" / source.name
         fields = json.loads(_decode(values.read_bytes())) if values.is_file() else {}
         image = source.parent.parent / "img" / f"{source.stem}.jpg"
-        width, height = image_size(image) or (None, None)
+        width, height = size_of(image) or (None, None)
         build = DocumentBuilder(source.stem)
         build.add_page(texts, boxes, width, height, image=image if width else None)
         return build.done({name: value for name, value in fields.items() if value.strip()})

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from formnet.corpora.base import Corpus
+from formnet.corpora.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, LimitError
 from formnet.readers import SUFFIXES as READABLE
@@ -96,7 +96,7 @@ class Values(Corpus):
 
     def _tables(self) -> dict[str, Path]:
         files = [self.path] if self.path.is_file() else sorted(self.path.iterdir())
-        return {file.stem: file for file in files if file.suffix.lower() in SUFFIXES}
+        return by_split((file.stem, file) for file in files if file.suffix.lower() in SUFFIXES)
 
 
 def read_rows(table: Path) -> Iterator[Row]:

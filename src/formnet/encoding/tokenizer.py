@@ -13,6 +13,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from formnet.errors import TokenizerError
 
+#: A word's pieces are those of its first characters: what is longer is no word, but a line of dots, or an attack.
+LONGEST_WORD = 256
 _UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
 _PADDING = ("[PAD]", "<pad>", "<|endoftext|>")
 _MASK = ("[MASK]", "<mask>")
@@ -63,7 +65,7 @@ def cut(tokenizer: Tokenizer, words: Sequence[str]) -> Pieces:
 
 
 def _cut_each(tokenizer: Tokenizer, words: list[str]) -> Pieces:
-    encoded = tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+    encoded = tokenizer.encode([word[:LONGEST_WORD] for word in words], is_pretokenized=True, add_special_tokens=False)
     ids = np.array(encoded.ids, np.int64)
     word = np.array(encoded.word_ids, np.int64)
     offsets = np.array(encoded.offsets, np.int64).reshape(-1, 2)

@@ -8,7 +8,7 @@ from formnet.evaluation.entities import spans_of
 from formnet.evaluation.evaluate import Judged
 from formnet.labels import Span
 from formnet.views.mismatches import draw_mismatches
-from formnet.views.overlay import file_name
+from formnet.views.overlay import free_name
 from formnet.views.plots import draw_reliability
 
 
@@ -17,13 +17,15 @@ def draw_all(judged: Sequence[Judged], report: dict[str, Any], folder: Path) -> 
     folder.mkdir(parents=True, exist_ok=True)
     draw_reliability(report["calibration"], folder / "reliability.png")
     count = 1
+    names: dict[str, str] = {}
     for one in judged:
+        name = free_name(one.document.id, names)
         gold, found = set(one.gold), set(spans_of(one.found))
         missed, wrong = gold - found, found - gold
         for number, page in enumerate(one.document.pages):
             here = [_on_page(one, spans, number) for spans in (gold & found, missed, wrong)]
             if here[1] or here[2]:
-                draw_mismatches(page, *here).save(folder / f"{file_name(one.document.id)}-{number + 1}.png")
+                draw_mismatches(page, *here).save(folder / f"{name}-{number + 1}.png")
                 count += 1
     return count
 

@@ -10,7 +10,7 @@ import yaml
 
 from formnet.errors import SettingsError
 from formnet.experiments.trial import of_seed, parameters_of, run_trial, score_trial, spread
-from formnet.training.finetune import HELD_OUT
+from formnet.training.folder import HELD_OUT
 from formnet.training.settings import FineTuning, load_settings
 
 
@@ -60,7 +60,8 @@ def compare(
 def _held_out(trial: FineTuning) -> list[dict[str, Any]]:
     """Train, and give what was written of each head on documents held out."""
     run_trial(trial)
-    return list(json.loads((trial.output / HELD_OUT).read_text(encoding="utf-8"))["heads"].values())
+    heads = json.loads((trial.output / HELD_OUT).read_text(encoding="utf-8"))["heads"]
+    return [report for report in heads.values() if report["documents"]]
 
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:

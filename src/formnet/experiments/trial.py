@@ -14,12 +14,9 @@ from formnet.extractor import Extractor
 from formnet.modeling import FormNetForTagging
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
-from formnet.training.folder import claim_folder
+from formnet.training.folder import DONE, claim_folder
 from formnet.training.labelled import labelled_documents, with_segment_boxes
 from formnet.training.settings import FineTuning
-
-#: Written when a run is over.
-DONE = "done.json"
 
 
 def run_trial(run: FineTuning) -> Extractor:

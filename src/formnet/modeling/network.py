@@ -142,7 +142,8 @@ class FormNetModel(FormNetPreTrainedModel):
         """Give the weights of one layer's attention among pieces, for people to look at: [B, H, P, P]."""
         states = self(**batch, output_hidden_states=True).hidden_states[layer]
         places = (batch["piece_boxes"][..., :2] + batch["piece_boxes"][..., 2:]) / 2
-        layout = make_layout(batch["attention_mask"].bool(), places, self.config.radius, "dense", rich=True)
+        rich = self.config.rich_attention
+        layout = make_layout(batch["attention_mask"].bool(), places, self.config.radius, "dense", rich=rich)
         chosen = self.layers[layer]
         assert isinstance(chosen, EtcLayer)
         return chosen.weights(states, layout)

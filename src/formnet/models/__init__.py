@@ -6,7 +6,7 @@ from formnet.errors import SettingsError
 
 _HERE = Path(__file__).parent
 #: What a model consists of; nothing else is fetched.
-_PARTS = ("*.json", "*.safetensors", "*.md")
+_PARTS = ("*.json", "*.safetensors", "*.onnx", "*.md", "vocab.txt")
 
 
 def shipped() -> tuple[str, ...]:

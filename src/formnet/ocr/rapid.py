@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from formnet.boxes import Box, raster, split_line
+from formnet.errors import OcrError
 from formnet.ocr import Reading
 
 
@@ -43,8 +44,11 @@ class Engine:
     def read(self, image: Image.Image) -> Reading:
         """Read words; boxes are in the picture's pixels."""
         pixels = np.asarray(image.convert("RGB"))[:, :, ::-1]  # it wants BGR
-        with self._lock:
-            result = self._engine(pixels, return_word_box=True)
+        try:
+            with self._lock:
+                result = self._engine(pixels, return_word_box=True)
+        except Exception as error:  # it raises what its own libraries raise
+            raise OcrError(f"{self.name} failed: {type(error).__name__}: {str(error)[:200]}.") from error
         if result.boxes is None or result.txts is None:
             return Reading((), (), ())
         words = list(_words(result))

@@ -23,11 +23,19 @@ def parse(root: "Element", path: Path) -> Document:
 def _pages(root: "Element", path: Path) -> Iterator[WordPage]:
     names = (element.text for element in root.iter() if name_of(element) == "fileName")
     image = image_beside(path, next(names, None))
-    number = 0
-    for element in root.iter():
-        if name_of(element) == "Page":
-            number += 1
-            yield _page(element, image, f"{path}, page {number}")
+    for number, element in enumerate(_outermost(root), 1):
+        yield _page(element, image, f"{path}, page {number}")
+
+
+def _outermost(element: "Element") -> "Iterator[Element]":
+    """Give pages, and none within a page: its words would be read again and again."""
+    waiting = [element]
+    while waiting:
+        one = waiting.pop()
+        if name_of(one) == "Page":
+            yield one
+        else:
+            waiting += reversed(one)
 
 
 def _page(element: "Element", image: Path | None, where: str) -> WordPage:

@@ -184,7 +184,7 @@ def _image(page: Any, base: Path | None, name: str) -> Path | None:
 
 
 def _frame(page: Any, name: str) -> int:
-    value = page.get("frame", 0)
+    value = page.get("frame") or 0
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
         raise DocumentError(f"document {name!r}: 'frame' should be the number of a page in its file, not {value!r}.")
     return value

@@ -41,7 +41,7 @@ def _open(path: Path) -> Iterator[Any]:
     try:
         with ParquetFile(path) as file:
             yield file
-    except ArrowException as error:
+    except (ArrowException, OSError) as error:
         raise DocumentError(f"{path}: is no Parquet that can be read: {error}.") from error
 
 

@@ -40,7 +40,7 @@ _BLOCK_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Bulk:
-    """What to run: the first five decide what is written, the rest how."""
+    """What to run: down to the score, what decides what is written; the rest says how."""
 
     source: str
     output: str

@@ -121,7 +121,7 @@ class ExtractionActor:
 
     def _parse(self, item: Item, *, careful: bool) -> Document:
         if item.document is None:
-            raise FormNetError(item.reason)
+            raise FormNetError(item.reason or "")
         if careful:
             try:
                 alone(_try, self.work.model, item.document, seconds=self.work.seconds + _SECONDS_TO_LOAD)

@@ -16,15 +16,12 @@ from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
 from formnet.training.batching import Documents, Plan, put_together
-from formnet.training.folder import claim_folder
+from formnet.training.folder import HELD_OUT, claim_folder
 from formnet.training.labelled import Labelled, load_labelled
 from formnet.training.letterheads import Letterhead, letterheads_of
 from formnet.training.settings import FineTuning
 from formnet.training.start import load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
-
-#: How the run did on what was held out, at its end.
-HELD_OUT = "held_out.json"
 
 
 def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
@@ -33,6 +30,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     parts = load_labelled(run)
     set_seed(run.seed)
     once = [name for name, part in parts.items() if part.once]
+    if run.temperatures and len(run.temperatures) != len(parts):
+        raise SettingsError(f"temperatures: there are {len(parts)} heads ({', '.join(parts)}), one for each is needed.")
     labels = labels_of({name: part.scheme for name, part in parts.items()}, once)
     begun = load_start(run.start, FormNetForTagging, **labels)
     model, tokenizer = begun.model, begun.tokenizer

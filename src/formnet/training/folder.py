@@ -9,6 +9,9 @@ from formnet.errors import SettingsError
 from formnet.training.settings import Run, make_settings
 
 SETTINGS = "settings.json"
+#: What the Trainer writes down beside the weights; how a run did on what was held out; that it is over.
+STATE, HELD_OUT, DONE = "trainer_state.json", "held_out.json", "done.json"
+LEFT_BEHIND = (STATE, HELD_OUT, DONE)
 #: What may change between a run and its going on.
 _FREE = ("output", "save_minutes", "keep_checkpoints", "threads")
 
@@ -30,6 +33,8 @@ def claim_folder(run: Run, *, resume: bool) -> None:
     if not resume:
         for checkpoint in run.output.glob("checkpoint-*"):
             shutil.rmtree(checkpoint)
+        for name in LEFT_BEHIND:
+            (run.output / name).unlink(missing_ok=True)
     file.write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 

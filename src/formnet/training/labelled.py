@@ -1,6 +1,6 @@
 """Labelled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
@@ -28,7 +28,7 @@ class Labelled:
 def load_labelled(run: FineTuning) -> dict[str, Labelled]:
     """Read a run's documents, by head; a head is called after the first corpus that has its tags."""
     heads: dict[str, Labelled] = {}
-    looked_at = {parse_spec(spec)[0]: spec for spec in run.validation}
+    looked_at = _validation(run)
     for spec in run.corpus:
         part = _read(run, spec, looked_at.get(parse_spec(spec)[0]))
         shared = next((head for head in heads.values() if head.scheme == part.scheme), None)
@@ -41,6 +41,20 @@ def load_labelled(run: FineTuning) -> dict[str, Labelled]:
     if not any(document.entities for part in heads.values() for document in part.training):
         raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
     return heads
+
+
+def _validation(run: FineTuning) -> dict[str, str]:
+    """Give what to look at by the kind of corpus that it belongs to."""
+    kinds = {parse_spec(spec)[0] for spec in run.corpus}
+    looked_at: dict[str, str] = {}
+    for spec in run.validation:
+        kind = parse_spec(spec)[0]
+        if kind not in kinds:
+            raise SettingsError(f"validation: {spec} belongs to no corpus; those here are {', '.join(sorted(kinds))}.")
+        if kind in looked_at:
+            raise SettingsError(f"validation: both {looked_at[kind]} and {spec} are for {kind}; join them.")
+        looked_at[kind] = spec
+    return looked_at
 
 
 def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
@@ -73,7 +87,7 @@ def _new_name(kind: str, taken: dict[str, Labelled]) -> str:
     return kind if kind not in taken else f"{kind}-{len(taken) + 1}"
 
 
-def labelled_documents(corpus: Corpus, occurrences: Literal["best", "all"] = "best") -> list[Document]:
+def labelled_documents(corpus: Iterable[Document], occurrences: Literal["best", "all"] = "best") -> list[Document]:
     """Read a corpus; keyed-in values become entities where they are found."""
     return [align(document, occurrences).document if document.fields else document for document in corpus]
 

@@ -15,6 +15,7 @@ from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
 from formnet.encoding.tokenizer import cut
+from formnet.errors import SettingsError
 from formnet.readers import count_documents, read
 from formnet.training.batching import TensorBatch
 from formnet.training.masking import Masker
@@ -23,7 +24,7 @@ from formnet.training.masking import Masker
 class PageStream(IterableDataset[TensorBatch]):
     """Endless batches of masked pages of like length.
 
-    A process of several takes every so-manieth page. All that is random follows from the seed and the place in the
+    Each of n processes takes every n-th page. All that is random follows from the seed and the place in the
     stream, so that a run goes on where it was cut off: `passed` batches are gone over, read but not encoded.
     """
 
@@ -66,9 +67,22 @@ class PageStream(IterableDataset[TensorBatch]):
 
     def _chunks(self) -> Iterator[list[Document]]:
         """Give so many pages at a time, mixed from all files."""
-        pages = (page for round_ in count() for page in self._round(round_))
+        pages = (page for round_ in count() for page in self._some(round_))
         while chunk := list(islice(pages, self.shuffle)):
             yield chunk
+
+    def _some(self, number: int) -> Iterator[Document]:
+        """Go through all files once; there must be something in them, or the next round would be as empty."""
+        found = False
+        for page in self._round(number):
+            found = True
+            yield page
+        if not found:
+            files = ", ".join(map(str, self.files))
+            raise SettingsError(
+                f"{files}: no pages with words are left to train on, beside {self.held_out:,} held out of each file, "
+                f"for process {self.rank + 1} of {self.world}."
+            )
 
     def _round(self, number: int) -> Iterator[Document]:
         """Go through all files once, taking from each as often as it has documents, so that all end together."""

@@ -14,15 +14,12 @@ from formnet.encoding import Encoder, buckets
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
 from formnet.training.batching import TensorBatch
-from formnet.training.folder import claim_folder
+from formnet.training.folder import STATE, claim_folder
 from formnet.training.masking import Masker
 from formnet.training.pages import PageStream, masked_batch
 from formnet.training.settings import PreTraining
 from formnet.training.start import load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
-
-#: What the Trainer writes down beside the weights.
-STATE = "trainer_state.json"
 
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
@@ -53,7 +50,7 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     if rank == 0:
         claim_folder(run, resume=resume)
         tokenizer.save(str(run.output / "tokenizer.json"))
-    stream.passed = steps_done(run.output) * run.optimisation.accumulate
+    stream.passed = (steps_done(run.output) if resume else 0) * run.optimisation.accumulate
     trainer = FormNetTrainer(
         run,
         begun,

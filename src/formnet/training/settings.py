@@ -49,7 +49,7 @@ class Optimisation(Settings):
     weight_decay: float = Field(0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = Field(1e-6, gt=0)
-    warm_up: Share = 0.1
+    warm_up: float = Field(0.1, ge=0, lt=1)  # the share of steps over which the rate rises
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     clip: float = Field(1.0, ge=0)
     batch_pieces: int = Field(4096, ge=1)  # a padded batch holds at most so many
@@ -72,6 +72,12 @@ class Augmentation(Settings):
     shuffled: Share = 0  # or in no order at all
     unknown: Share = 0  # a piece is masked
     letterhead: Share = 0  # a document gets another's top and foot around it, of the head that `letterheads` names
+
+    @model_validator(mode="after")
+    def _one_order_each(self) -> "Augmentation":
+        if self.raster + self.shuffled > 1:
+            raise ValueError("raster and shuffled are shares of the same documents, and cannot be more than all")
+        return self
 
     @property
     def any(self) -> bool:
@@ -105,7 +111,9 @@ class FineTuning(Run):
     look_every: int = Field(1, ge=1)  # epochs between looks at the held-out part
     augmentation: Augmentation = Augmentation()
     letterheads: dict[str, str] = {}  # heads whose documents lack the sender's lines, and the head that has such lines
-    temperatures: tuple[float, ...] = ()  # of each head, from a run that held documents out, where this one does not
+    temperatures: tuple[
+        Annotated[float, Field(gt=0)], ...
+    ] = ()  # of each head, from a run that held documents out, where this one does not
 
 
 class PreTraining(Run):

@@ -41,6 +41,9 @@ def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Net
 
 
 def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
+    unknown = sorted(set(start.changes) - set(FormNetConfig().to_dict()))
+    if unknown:
+        raise ValueError(f"the network's configuration has no {', '.join(unknown)}.")
     source = start.tokenizer
     if start.checkpoint is not None:
         folder = find_model(str(start.checkpoint))
@@ -48,15 +51,15 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
         if (folder / WEIGHTS).is_file():
             return _from_compact(folder, network(config), load_tokenizer(source or folder))
         # A head that the checkpoint lacks, or has for other labels, starts anew.
-        options: dict[str, Any] = {"ignore_mismatched_sizes": True, "output_loading_info": True}
-        loaded: Any = network.from_pretrained(folder, config=config, **options)
+        options = {"ignore_mismatched_sizes": True, "output_loading_info": True, "use_safetensors": True}
+        loaded: Any = network.from_pretrained(folder, config=config, **options)  # type: ignore[arg-type]
         found: dict[str, Any] = loaded[1]
         new = {*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])}
         return Begun(loaded[0], load_tokenizer(source or folder), frozenset(new))
     if start.encoder is not None:
         encoder = find_encoder(start.encoder)
-        tokenizer = load_tokenizer(source or encoder)
         model = network(warm_config(encoder, **start.changes, **labels))
+        tokenizer = load_tokenizer(source or encoder)
         brought = {f"formnet.{name}" for name in warm_start(model.formnet, encoder, tokenizer.token_to_id("[CLS]"))}
         new = {name for name, _ in model.named_parameters()} - brought
         return Begun(model, tokenizer, frozenset(new))

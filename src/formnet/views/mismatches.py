@@ -8,15 +8,14 @@ from formnet.boxes import line_boxes
 from formnet.document import Page
 from formnet.views.canvas import OVERSAMPLING, page_canvas
 
-#: Right, missed and made up: apart for the colour-blind, and missed ones are dashed by a second line.
+#: Right, missed and made up: apart for the colour-blind, and by the width of their frames.
 RIGHT, MISSED, MADE_UP = (0, 114, 178), (230, 159, 0), (204, 0, 102)
 
-Colour = tuple[int, int, int]
 Marks = Iterable[tuple[str, list[int]]]  # labels with the words of the page
 
 
 def draw_mismatches(page: Page, right: Marks, missed: Marks, made_up: Marks) -> Image.Image:
-    """Draw a frame around every entity: its label above it, or below if it is one that was made up."""
+    """Draw a frame around every entity; what was missed has its label above it, what was made up below."""
     canvas = page_canvas(page)
     for marks, colour, width, name in (
         (right, RIGHT, 2, ""),

@@ -1,10 +1,12 @@
 """A page with the entities found on it: a frame and a label each, in colours that the colour-blind can tell apart."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from formnet.answers import needs_review
 from formnet.document import Document, Entity
 from formnet.views.canvas import OVERSAMPLING, page_canvas
 
@@ -28,12 +30,18 @@ def colours_of(labels: Iterable[str]) -> dict[str, Colour]:
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(set(labels)))}
 
 
-def save_overlays(document: Document, folder: Path, least: float = 0.0) -> list[Path]:
-    """Write a picture of each page that has words, named after the document and the page."""
+def save_overlays(
+    document: Document, folder: Path, least: float = 0.0, names: dict[str, str] | None = None
+) -> list[Path]:
+    """Write a picture of each page that has words, named after the document and the page.
+
+    `names` are those of other documents in the same folder, which are not written over.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
+    name = free_name(document.id, {} if names is None else names)
     for number, image in draw_entities(document, least):
-        file = folder / f"{file_name(document.id)}-{number + 1}.png"
+        file = folder / f"{name}-{number + 1}.png"
         image.save(file)
         written.append(file)
     return written
@@ -44,6 +52,15 @@ def file_name(identity: str) -> str:
     last = identity.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in last).strip(".")
     return name[:100] or "document"
+
+
+def free_name(identity: str, names: dict[str, str]) -> str:
+    """Make an id the name of a file that no other document has, and remember it: `names` are ids by name."""
+    name = file_name(identity)
+    if names.setdefault(name, identity) != identity:
+        name = f"{name}-{sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+        names[name] = identity
+    return name
 
 
 def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
@@ -58,7 +75,7 @@ def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int,
         for entity in found:
             for box in entity.boxes:
                 place = _grown(tuple(c * canvas.scale for c in box))
-                doubtful = (entity.score or 0.0) < least
+                doubtful = needs_review(entity, least)
                 _frame(canvas.pen, place, colours[entity.label], dashed=doubtful)
                 taken.append(place)
         for entity in found:

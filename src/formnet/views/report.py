@@ -5,7 +5,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from formnet.answers import entity_answer
+from formnet.answers import entity_answer, needs_review, written
 from formnet.document import Document, Entity, Page
 from formnet.images import data_url
 from formnet.views.canvas import page_canvas
@@ -17,7 +17,7 @@ _ASSETS = files(__package__)
 def write_report(documents: Sequence[Document], file: Path, least: float = 0.0, model: str = "") -> None:
     """Write documents with what was found in them."""
     labels = colours_of(entity.label for document in documents for entity in document.entities)
-    doubtful = sum((entity.score or 0.0) < least for document in documents for entity in document.entities)
+    doubtful = sum(needs_review(entity, least) for document in documents for entity in document.entities)
     total = sum(len(document.entities) for document in documents)
     about = f"{_count(len(documents), 'document')}, {_count(total, 'field')}"
     about += f", {doubtful} to review" if least else ""
@@ -67,27 +67,25 @@ def _figure(
     rects = []
     for entity in found:
         colour = "rgb({},{},{})".format(*colours[entity.label])
-        doubt = " class=doubt" if (entity.score or 0.0) < least else ""
+        doubt = " class=doubt" if needs_review(entity, least) else ""
         for x0, y0, x1, y1 in entity.boxes:
             rects.append(
-                f'<rect{doubt} data-e="{names[id(entity)]}" x="{x0:.2f}" y="{y0:.2f}" width="{x1 - x0:.2f}" '
-                f'height="{y1 - y0:.2f}" fill="{colour}" stroke="{colour}"><title>{escape(entity.label)}: '
+                f'<rect{doubt} data-e="{names[id(entity)]}" x="{x0:.6g}" y="{y0:.6g}" width="{x1 - x0:.6g}" '
+                f'height="{y1 - y0:.6g}" fill="{colour}" stroke="{colour}"><title>{escape(entity.label)}: '
                 f"{escape(entity.text)}</title></rect>"
             )
     read_by = f", read by {page.read_by}" if page.read_by else ""
     return (
         f'<figure><div><img alt="page {place + 1}" src="{data_url(page_canvas(page, 0.0).finish())}">'
-        f'<svg viewBox="0 0 {page.width:.2f} {page.height:.2f}" preserveAspectRatio="none">{"".join(rects)}</svg></div>'
+        f'<svg viewBox="0 0 {page.width:.6g} {page.height:.6g}" preserveAspectRatio="none">{"".join(rects)}</svg></div>'
         f"<figcaption>page {place + 1}{escape(read_by)}</figcaption></figure>"
     )
 
 
 def _row(entity: Entity, name: str, colours: dict[str, Colour], least: float) -> str:
     told = entity_answer(entity, least)
-    value = told["value"]
-    said = ""
-    if value is not None:
-        said = f"<br><small>{escape(' '.join(str(v) for v in (value['value'], value.get('currency')) if v))}</small>"
+    value = written(told["value"])
+    said = f"<br><small>{escape(value)}</small>" if value else ""
     colour = "rgb({},{},{})".format(*colours[entity.label])
     doubt = " class=doubt" if told["review"] else ""
     scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (entity.score, entity.ocr_score))

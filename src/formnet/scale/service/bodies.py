@@ -3,6 +3,7 @@
 import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -10,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
 from formnet.document import Document
-from formnet.errors import DocumentError
+from formnet.errors import DocumentError, LimitError
 from formnet.readers.jsonl import Line, from_json, loads
 from formnet.scale.service.reading import Upload, refuse_long
 from formnet.scale.service.refusals import Refusal
@@ -94,10 +95,23 @@ def _documents(body: bytes, settings: Settings) -> list[Document]:
         raise DocumentError("The body holds no document.")
     if len(items) > settings.max_documents:
         raise Refusal(413, "too_large", f"{len(items):,} documents; the limit is {settings.max_documents:,} a request.")
+    for item in items:
+        _refuse_long_json(item, settings)
     documents = [from_json(item) for item in items]
     for document in documents:
         refuse_long(document, settings)
     return documents
+
+
+def _refuse_long_json(item: Any, settings: Settings) -> None:
+    """Count before anything is built: a body of empty pages is small, and its documents are not."""
+    pages = item.get("pages") if isinstance(item, dict) else None
+    if not isinstance(pages, list):
+        return  # not as documents are, which is told when it is read
+    words = sum(len(page["words"]) for page in pages if isinstance(page, dict) and isinstance(page.get("words"), list))
+    for count, most, what in ((len(pages), settings.max_pages, "pages"), (words, settings.max_words, "words")):
+        if count > most:
+            raise LimitError(f"A document has {count:,} {what}; the limit is {most:,}. Split it.")
 
 
 def plain_name(name: str | None) -> str:

@@ -131,7 +131,7 @@ class Ingress:
 
     @property
     def _patience(self) -> float:
-        """How long a document may take in all: its own time, and some in the queue."""
+        """How long an answer is waited for: a document's own time, and some in the queue."""
         return 2 * self.settings.seconds
 
     @app.get("/v1/models", response_model=None, responses=answers(ModelsReply, 400, 401, 500, 503))

@@ -15,11 +15,15 @@ _SHORTEST = 8
 
 def load_digests(file: Path | None) -> tuple[bytes, ...]:
     """Read keys from a file, one a line, and from the environment, with commas between; none means an open service."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file else []
-    keys = [line.strip() for line in [*lines, *os.environ.get(VARIABLE, "").split(",")]]
-    keys = [key for key in keys if key and not key.startswith("#")]
-    if file and not keys:
+    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()] if file else []
+    written = [line for line in lines if line and not line.startswith("#")]
+    if file and not written:
         raise SettingsError(f"{file}: holds no key; write one a line.")
+    told = os.environ.get(VARIABLE, "")
+    named = [key.strip() for key in told.split(",") if key.strip()]
+    if told.strip() and not named:
+        raise SettingsError(f"{VARIABLE} is set but holds no key; leave it out for an open service.")
+    keys = [*written, *named]
     if any(len(key) < _SHORTEST for key in keys):
         raise SettingsError(f"an API key is shorter than {_SHORTEST} characters, and too easily guessed.")
     return tuple(_digest(key) for key in keys)

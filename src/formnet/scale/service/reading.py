@@ -22,6 +22,9 @@ from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
 from formnet.scale.service.settings import Settings
 from formnet.scans import scan_of
 
+#: Characters of a word, at most on average: a network's work grows with them.
+CHARACTERS = 32
+
 
 @dataclass(frozen=True)
 class Upload:
@@ -61,16 +64,21 @@ class Reader:
             path.unlink(missing_ok=True)
 
     async def _read_in_time(self, path: Path, name: str, pictures: bool) -> Reading | Refusal:
+        answer = asyncio.ensure_future(self.process.read.remote(path, name, pictures))
         try:
             async with asyncio.timeout(self.settings.seconds):
-                reading: Reading | Refusal = await self.process.read.remote(path, name, pictures)
+                reading: Reading | Refusal = await asyncio.shield(answer)
                 return reading
         except TimeoutError:
             ray.kill(self.process, no_restart=False)
             limit = f"the limit is {self.settings.seconds:g} seconds"
             return Refusal(422, "too_slow", f"{name}: takes too long to read; {limit}. Split it, or send fewer pages.")
-        except asyncio.CancelledError:  # nobody waits any more
-            ray.kill(self.process, no_restart=False)
+        except asyncio.CancelledError:  # nobody waits any more; the process is let finish, for it costs more to restart
+            with suppress(Exception, asyncio.CancelledError):
+                async with asyncio.timeout(self.settings.seconds):
+                    await asyncio.shield(answer)
+            if not answer.done():
+                ray.kill(self.process, no_restart=False)
             raise
         except RayActorError:
             return Refusal(422, "bad_document", f"{name}: crashed what was to read it. It may be broken; save it anew.")
@@ -123,6 +131,7 @@ def refuse_long(document: Document, settings: Settings) -> None:
     for count, most, what in (
         (len(document.pages), settings.max_pages, "pages"),
         (document.num_words, settings.max_words, "words"),
+        (sum(map(len, document.texts)), CHARACTERS * settings.max_words, "characters"),
     ):
         if count > most:
             raise LimitError(f"{document.id}: has {count:,} {what}; the limit is {most:,}. Split it.")
