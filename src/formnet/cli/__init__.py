@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, data, doctor, experiments, extract, models, scale, serve, train, view
+from formnet.cli import bench, bulk, data, doctor, evaluate, experiments, extract, models, serve, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -23,14 +23,14 @@ for command in (
     serve.serve,
     train.train,
     train.pretrain,
-    experiments.evaluate,
-    experiments.end_to_end,
-    experiments.label,
+    evaluate.evaluate,
+    evaluate.end_to_end,
+    evaluate.label,
     experiments.experiment,
     experiments.compare,
     experiments.ablate,
     experiments.curve,
-    scale.bulk,
+    bulk.bulk,
 ):
     app.command()(command)
 app.add_typer(data.app, name="data")

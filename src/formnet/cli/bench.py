@@ -1,12 +1,11 @@
 """`formnet bench`: speed, as ratios to the bare engine in the same run."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from formnet.cli.figures import prepare, print_json
 from formnet.cli.options import AsJson, Model
-from formnet.cli.train import prepare
 
 if TYPE_CHECKING:
     from formnet.document import Document
@@ -30,7 +29,7 @@ def graph(
 
     result = benchmark(corpus, repeats)
     if as_json:
-        _print_json(result, corpus=corpus, repeats=repeats)
+        print_json(result, corpus=corpus, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(
@@ -53,7 +52,7 @@ def attention(
 
     result = benchmark(tuple(tokens or TOKENS), repeats=repeats)
     if as_json:
-        _print_json(result, repeats=repeats)
+        print_json(result, repeats=repeats)
         return
     for case in result["cases"]:
         ratios = f"forward × {case['forward_ratio']:.2f}  training × {case['train_ratio']:.2f}"
@@ -67,7 +66,7 @@ def parameters(as_json: AsJson = False) -> None:
 
     result = count()
     if as_json:
-        _print_json(result)
+        print_json(result)
         return
     for row in result["rows"]:
         ours = f"{row['parameters'] / 1e6:6.1f} M"
@@ -95,7 +94,7 @@ def model(
         batches, tags = _training_batches(corpus, vocabulary)
         result = training(batches, tags, repeats)
     if as_json:
-        _print_json(result, corpus=corpus, train=train, repeats=repeats)
+        print_json(result, corpus=corpus, train=train, repeats=repeats)
         return
     for row in result.get("rows", []):
         speed = f"{row['docs_per_second']:8.2f} documents/s  {row['peak_mb']:6.0f} MB"
@@ -122,7 +121,7 @@ def extract(
     chosen = _first(corpus, documents)
     result = benchmark(Extractor.from_pretrained(model), chosen, repeats)
     if as_json:
-        _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
+        print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"extraction at {result['ratio_to_model']:.1%} of the bare network's speed ({low:.1%} to {high:.1%})")
@@ -151,7 +150,7 @@ def bulk(
     if growth:
         result["growth"] = measured.growth(model)
     if as_json:
-        _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
+        print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"bulk at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
@@ -177,7 +176,7 @@ def serve(
     chosen = _first(corpus, documents)
     result = benchmark(model, chosen, seconds=seconds, clients=clients, repeats=repeats)
     if as_json:
-        _print_json(result, model=model, corpus=corpus, documents=documents, seconds=seconds, repeats=repeats)
+        print_json(result, model=model, corpus=corpus, documents=documents, seconds=seconds, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"serving at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
@@ -200,7 +199,7 @@ def export(
 
     result = benchmark(model, labelled_documents(_first(corpus, documents)), repeats)
     if as_json:
-        _print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
+        print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     for row in result["rows"]:
         speed = f"{row['documents_per_second']:.1f} documents/s"
@@ -222,7 +221,7 @@ def overload(
 
     result = benchmark(model, _first(corpus, documents), minutes, times=times)
     if as_json:
-        _print_json(result, model=model, corpus=corpus, documents=documents, minutes=minutes)
+        print_json(result, model=model, corpus=corpus, documents=documents, minutes=minutes)
         return
     for name, part in (("overload", result), ("a network killed", result["network_killed"])):
         answers = ", ".join(f"{count:,} × {status}" for status, count in part["answers"].items())
@@ -238,7 +237,7 @@ def attacks(model: Model, as_json: AsJson = False) -> None:
 
     result = attack(model, attempts())
     if as_json:
-        _print_json(result, model=model)
+        print_json(result, model=model)
     else:
         for row in result["rows"]:
             mark = "held" if row["held"] else "NOT HELD"
@@ -254,12 +253,6 @@ def _first(corpus: str, count: int) -> "list[Document]":
     from formnet.corpora import open_corpus
 
     return list(islice(open_corpus(corpus), count))
-
-
-def _print_json(result: dict[str, Any], **configuration: Any) -> None:
-    from formnet.provenance import provenance
-
-    typer.echo(json.dumps({**provenance(**configuration), **result}, indent=2))
 
 
 def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int = 8) -> tuple[list[Any], int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formnet.cli.train import prepare
+from formnet.cli.figures import prepare
 
 if TYPE_CHECKING:
     from formnet.document import Document

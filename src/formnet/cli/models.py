@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from formnet.cli.figures import prepare
 from formnet.cli.options import Model
-from formnet.cli.train import prepare
 
 
 def compact(
