@@ -18,9 +18,10 @@ from formnet.errors import LONGEST_MESSAGE, CorpusError, DocumentError, FormNetE
 from formnet.graph import skeleton
 from formnet.images import size_of
 from formnet.readers import read
-from formnet.scale.service.bodies import _documents
+from formnet.scale.service.bodies import LARGEST_BODIES, Store, _documents
 from formnet.scale.service.keys import VARIABLE, load_digests
 from formnet.scale.service.reading import CHARACTERS, refuse_long
+from formnet.scale.service.refusals import Refusal
 from formnet.scale.service.settings import Settings
 
 SETTINGS = Settings(max_pages=20, max_words=1000)
@@ -56,6 +57,16 @@ def test_a_body_is_counted_before_it_is_built() -> None:
     for strange in (b'{"pages": 3}', b'{"pages": [3]}', b'{"pages": [{"words": 3}]}'):
         with pytest.raises(DocumentError):
             _documents(strange, SETTINGS)
+
+
+def test_bodies_are_held_up_to_a_limit() -> None:
+    store = Store(Settings(max_bytes=100))
+    with store.shelf() as one, store.shelf() as other:
+        one(100 * LARGEST_BODIES)
+        with pytest.raises(Refusal) as refused:
+            other(1)
+        assert refused.value.status == 503
+    assert store.held == 0
 
 
 @pytest.mark.parametrize("slope", [0, 1, 3])

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,39 @@ from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
 from formnet.readers.jsonl import Line, from_json, loads
 from formnet.scale.service.reading import Upload, refuse_long
-from formnet.scale.service.refusals import Refusal
+from formnet.scale.service.refusals import Refusal, too_busy
 from formnet.scale.service.settings import Settings
 
 _LONGEST_NAME = 200
+#: Requests of the largest size that a door holds at once.
+LARGEST_BODIES = 16
 
 
-async def read_body(request: Request, settings: Settings) -> list[Upload] | list[Document]:
+class Store:
+    """The bodies that a door holds at once: so many of the largest, and others are told to come back."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.most, self.held = LARGEST_BODIES * settings.max_bytes, 0
+
+    @contextmanager
+    def shelf(self) -> Iterator[Callable[[int], None]]:
+        """Give what to tell of bytes that have come; they count until the request is over."""
+        taken = 0
+
+        def take(count: int) -> None:
+            nonlocal taken
+            taken += count
+            self.held += count
+            if self.held > self.most:
+                raise too_busy()
+
+        try:
+            yield take
+        finally:
+            self.held -= taken
+
+
+async def read_body(request: Request, settings: Settings, take: Callable[[int], None]) -> list[Upload] | list[Document]:
     """Take what was sent: files as a form, or documents as JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("multipart/form-data", "application/json"):
@@ -28,7 +56,7 @@ async def read_body(request: Request, settings: Settings) -> list[Upload] | list
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Refusal(415, "packed", "Send the body as it is, without Content-Encoding.")
     _refuse_declared(request, settings)
-    held = Request(request.scope, _hold(request.receive, settings))
+    held = Request(request.scope, _hold(request.receive, settings, take))
     try:
         if kind == "application/json":
             return await asyncio.to_thread(_documents, await held.body(), settings)
@@ -44,7 +72,7 @@ def _refuse_declared(request: Request, settings: Settings) -> None:
         raise _too_large(settings)
 
 
-def _hold(receive: Receive, settings: Settings) -> Receive:
+def _hold(receive: Receive, settings: Settings, take: Callable[[int], None]) -> Receive:
     """Let through so many bytes for so many seconds."""
     came = 0
     deadline = asyncio.get_running_loop().time() + settings.seconds
@@ -57,7 +85,9 @@ def _hold(receive: Receive, settings: Settings) -> Receive:
         except TimeoutError as error:
             limit = f"the limit is {settings.seconds:g} seconds"
             raise Refusal(408, "too_slow", f"The body takes too long to arrive; {limit}.") from error
-        came += len(message.get("body", b""))
+        size = len(message.get("body", b""))
+        came += size
+        take(size)
         if came > settings.max_bytes:
             raise _too_large(settings)
         return message

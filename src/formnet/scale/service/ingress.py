@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 from time import perf_counter
@@ -18,7 +19,7 @@ from formnet import __version__
 from formnet.answers import answer
 from formnet.document import Document
 from formnet.scale.messages import ModelsReply, Reply
-from formnet.scale.service.bodies import read_body
+from formnet.scale.service.bodies import Store, read_body
 from formnet.scale.service.guard import guard, request_id
 from formnet.scale.service.keys import check_key
 from formnet.scale.service.openapi import BODY, REPLY, answers
@@ -56,7 +57,7 @@ class Ingress:
     def __init__(self, settings: Settings, digests: tuple[bytes, ...], reader: Any, networks: dict[str, Any]) -> None:
         self.settings, self.digests, self.reader, self.networks = settings, digests, reader, networks
         self.labels: dict[str, list[str]] = {}
-        self.counters = Counters()
+        self.counters, self.store = Counters(), Store(settings)
 
     @app.post(
         "/v1/extract",
@@ -73,14 +74,9 @@ class Ingress:
         name = next(iter(self.networks)) if model is None else model
         if name not in self.networks:
             raise Refusal(404, "no_such_model", f"There is no model {name!r}; there is {', '.join(self.networks)}.")
-        sent = await read_body(request, self.settings)
-        turns = asyncio.Semaphore(min(AT_ONCE, self.settings.max_queue))
-        work = [asyncio.ensure_future(self._answer(one, name, pictures, min_score, turns)) for one in sent]
-        try:
-            found = await asyncio.gather(*work)
-        finally:
-            for task in work:
-                task.cancel()  # if one is refused, all are
+        with self.store.shelf() as take:
+            sent = await read_body(request, self.settings, take)
+            found = await self._answers(sent, name, pictures, min_score)
         _LOG.info(
             "extracted",
             extra={
@@ -92,6 +88,18 @@ class Ingress:
             },
         )
         return JSONResponse({"request_id": request_id(request.scope), "model": name, "documents": found})
+
+    async def _answers(
+        self, sent: Sequence[Upload | Document], name: str, pictures: bool, min_score: float
+    ) -> list[dict[str, Any]]:
+        """Answer all documents of a request, a few at a time."""
+        turns = asyncio.Semaphore(min(AT_ONCE, self.settings.max_queue))
+        work = [asyncio.ensure_future(self._answer(one, name, pictures, min_score, turns)) for one in sent]
+        try:
+            return await asyncio.gather(*work)
+        finally:
+            for task in work:
+                task.cancel()  # if one is refused, all are
 
     async def _answer(
         self, sent: Upload | Document, model: str, pictures: bool, least: float, turns: asyncio.Semaphore
