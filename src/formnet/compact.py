@@ -27,6 +27,7 @@ def save_compact(model: FormNetForTagging, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     model.config.save_pretrained(folder)
     save_file(compress(model.state_dict()), folder / WEIGHTS)
+    (folder / WEIGHTS).chmod(0o644)  # it is written for its owner only
 
 
 def load_compact(folder: Path) -> FormNetForTagging:

@@ -1,5 +1,6 @@
 """Documents made worse on purpose: words moved, missed, misread, and read in another order."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,9 @@ CONFUSIONS = {
 }  # fmt: skip
 
 
+_THOUSANDS = re.compile(r"(?P<before>\D*)(?P<number>\d{1,3}(?:[.,]\d{3})+)(?P<after>\D*)")
+
+
 def augment(document: Document, settings: Augmentation, generator: np.random.Generator) -> Document:
     """Give the document as a worse scan and a worse reader would have given it."""
     dice = generator.random()
@@ -24,9 +28,25 @@ def augment(document: Document, settings: Augmentation, generator: np.random.Gen
         document = reorder(document, "raster")
     elif dice < settings.raster + settings.shuffled:
         document = reorder(document, "shuffled", int(generator.integers(2**31)))
+    if settings.decimals and generator.random() < settings.decimals:
+        pages = (replace(page, texts=tuple(map(with_decimals, page.texts))) for page in document.pages)
+        document = replace(document, pages=tuple(pages))
     if settings.drop and document.num_words:
         document = _drop(document, generator.random(document.num_words) >= settings.drop)
     return replace(document, pages=tuple(_worsen(page, settings, generator) for page in document.pages))
+
+
+def with_decimals(text: str) -> str:
+    """Write an amount of thousands as one with decimals: what is dear in one currency is cheap in another.
+
+    >>> [with_decimals(text) for text in ("75,000", "Rp1.346.500", "x2", "9.00", "0812-345")]
+    ['75.00', 'Rp1,346.50', 'x2', '9.00', '0812-345']
+    """
+    match = _THOUSANDS.fullmatch(text)
+    if match is None:
+        return text
+    *groups, last = re.split("[.,]", match["number"])
+    return f"{match['before']}{','.join(groups)}.{last[:2]}{match['after']}"
 
 
 def _worsen(page: Page, settings: Augmentation, generator: np.random.Generator) -> Page:

@@ -68,6 +68,7 @@ class Augmentation(Settings):
     shift: Share = 0  # and move by up to so much of the page
     drop: Share = 0  # a word is missed
     misread: Share = 0  # a word has a character as OCR might see it
+    decimals: Share = 0  # a document's amounts in thousands, 75,000, are written with decimals, 75.00
     raster: Share = 0  # a document is read line by line instead of in its own order
     shuffled: Share = 0  # or in no order at all
     unknown: Share = 0  # a piece is masked
