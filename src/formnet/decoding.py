@@ -18,8 +18,8 @@ from formnet.labels import Span, TagScheme
 
 Scores = NDArray[np.float64]
 NEVER = -np.inf
-#: Of a type that a document has once, so many places are looked at; a value less likely than this is none.
-CANDIDATES, LEAST_CHANCE = 8, 0.3
+#: An entity less likely than this is none; of a type that a document has once, so many places are looked at.
+LEAST_CHANCE, CANDIDATES = 0.3, 8
 #: What may stand around a value in one place and not in another.
 _EDGES = " .,:;()[]$€£"
 
@@ -159,7 +159,8 @@ def decode(
     """Give each document's entities, with the probability of each: `scores` is [B, W, T].
 
     These are the entities on the best path; or, if a document has every type `once`, the likeliest value of each type.
-    No entity runs over a page break.
+    What is less likely than `LEAST_CHANCE` is left out: it would more often be wrong than right, by far. No entity runs
+    over a page break.
     """
     lengths = np.array([document.num_words for document in documents])
     if scores.shape[0] != len(documents) or scores.shape[2] != len(scheme) or (lengths > scores.shape[1]).any():
@@ -176,8 +177,9 @@ def decode(
     paths = viterbi(scores, lengths, scheme)
     return [
         [
-            document.entity(span.label, range(span.start, span.stop), span_probability(sums, b, span, scheme))
+            document.entity(span.label, range(span.start, span.stop), chance)
             for span in scheme.spans(tags)
+            if (chance := span_probability(sums, b, span, scheme)) >= LEAST_CHANCE
         ]
         for b, (document, tags) in enumerate(zip(documents, paths, strict=True))
     ]
