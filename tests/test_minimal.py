@@ -8,7 +8,12 @@ EXTRAS = (
     "psutil", "pyarrow", "rapidocr", "ray", "starlette", "tensorboard", "uvicorn",
 )  # fmt: skip
 #: Rooms that carry an extra's name, and what measures them.
-NEEDY = ("formnet.scale.", "formnet.benchmarks.attacks", "formnet.benchmarks.attempts", "formnet.benchmarks.overload")
+NEEDY = (
+    "formnet.scale.",
+    "formnet.benchmarks.attacks",
+    "formnet.benchmarks.attack_list",
+    "formnet.benchmarks.overload",
+)
 BLOCK = f"""
 import sys
 from importlib.machinery import PathFinder

@@ -25,8 +25,8 @@ from openapi_spec_validator import validate
 from PIL import Image
 
 from formnet.answers import answer
+from formnet.benchmarks.attack_list import attempts, slow_pdf
 from formnet.benchmarks.attacks import Attacker, Attempt
-from formnet.benchmarks.attempts import attempts, slow_pdf
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.errors import SettingsError

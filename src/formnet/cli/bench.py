@@ -232,8 +232,8 @@ def overload(
 @app.command()
 def attacks(model: Model, as_json: AsJson = False) -> None:
     """Try on the service what hostile clients try."""
+    from formnet.benchmarks.attack_list import attempts
     from formnet.benchmarks.attacks import attack
-    from formnet.benchmarks.attempts import attempts
 
     result = attack(model, attempts())
     if as_json:

@@ -6,8 +6,8 @@ A sixth of the documents print the flight as one word, 05/28/20-06/03/20, which 
 """
 
 from formnet.corpora.jsonl import Jsonl
+from formnet.date_ranges import split_ranges
 from formnet.document import Document
-from formnet.joined_words import split_ranges
 from formnet.readers.jsonl import Line
 
 

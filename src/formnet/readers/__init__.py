@@ -5,10 +5,10 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
+from formnet.date_ranges import split_ranges
 from formnet.document import Document
 from formnet.errors import DocumentError
 from formnet.images import refuse_large
-from formnet.joined_words import split_ranges
 from formnet.ocr import OcrEngine, find_engine
 
 #: First bytes → module here.

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from formnet.builder import DocumentBuilder
-from formnet.joined_words import split_range, split_ranges
+from formnet.date_ranges import split_range, split_ranges
 
 
 @pytest.mark.parametrize(
