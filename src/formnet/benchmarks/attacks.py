@@ -3,9 +3,12 @@
 import json
 import secrets
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -104,8 +107,11 @@ def outcome(status: int, text: str) -> Outcome:
     return Outcome(status, code, text)
 
 
-def attack(model: str, attempts: Iterable[Attempt]) -> dict[str, Any]:
-    """Make every attempt; after each, an honest request must be answered as before the first."""
+def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> dict[str, Any]:
+    """Make every attempt; after each, an honest request must be answered as before the first.
+
+    Then, for so many seconds, schemathesis makes up more.
+    """
     key = secrets.token_urlsafe(24)
     rows = []
     with serving(model, *LIMITS, environment={"FORMNET_API_KEYS": key}) as service:
@@ -128,7 +134,32 @@ def attack(model: str, attempts: Iterable[Attempt]) -> dict[str, Any]:
                     "held": held,
                 }
             )
-    return {"attempts": len(rows), "held": sum(row["held"] for row in rows), "limits": list(LIMITS), "rows": rows}
+        schema = by_schema(service.url, key, schema_seconds) if schema_seconds else None
+    held = sum(row["held"] for row in rows)
+    return {"attempts": len(rows), "held": held, "limits": list(LIMITS), "rows": rows, "schemathesis": schema}
+
+
+#: What schemathesis holds answers to; that every document of the right shape is taken is not promised.
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "unsupported_method",
+)
+
+
+def by_schema(url: str, key: str, seconds: int) -> dict[str, Any] | None:
+    """Have schemathesis make requests up from the OpenAPI document, if it is installed; give what it concludes."""
+    program = Path(sys.executable).parent / "schemathesis"
+    if not program.is_file():
+        return None
+    options = ["--checks", ",".join(CHECKS), "--max-time", f"{seconds}", "--request-timeout", f"{PATIENCE}"]
+    options += ["--header", f"X-API-Key:{key}", "--continue-on-failure", "--no-color"]
+    done = subprocess.run([str(program), "run", f"{url}/openapi.json", *options], capture_output=True, text=True)  # noqa: S603
+    told = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return {"seconds": seconds, "checks": list(CHECKS), "passed": done.returncode == 0, "conclusion": told[-12:]}
 
 
 def fields_of(came: Outcome) -> Any:

@@ -230,14 +230,20 @@ def overload(
 
 
 @app.command()
-def attacks(model: Model, as_json: AsJson = False) -> None:
+def attacks(
+    model: Model,
+    schema_seconds: Annotated[
+        int, typer.Option(min=0, help="Then let schemathesis, if installed, make requests up for so long.")
+    ] = 0,
+    as_json: AsJson = False,
+) -> None:
     """Try on the service what hostile clients try."""
     from formnet.benchmarks.attack_list import attempts
     from formnet.benchmarks.attacks import attack
 
-    result = attack(model, attempts())
+    result = attack(model, attempts(), schema_seconds)
     if as_json:
-        print_json(result, model=model)
+        print_json(result, model=model, schema_seconds=schema_seconds)
     else:
         for row in result["rows"]:
             mark = "held" if row["held"] else "NOT HELD"
