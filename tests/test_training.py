@@ -91,7 +91,7 @@ def settings_for(vocabulary: Path, output: Path, **changes: object) -> FineTunin
 # What a run is told
 
 
-@pytest.mark.parametrize("variants", sorted((ROOT / "configs/choices").glob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("variants", sorted((ROOT / "configs").glob("*/*.yaml")), ids=lambda file: file.stem)
 def test_shipped_choices_are_settings(variants: Path) -> None:
     config = ROOT / "configs" / variants.name
     for overrides in read_variants(variants).values():
