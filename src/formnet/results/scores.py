@@ -71,6 +71,13 @@ def choices(record: dict[str, Any]) -> str:
     return table(rows)
 
 
+def variants(record: dict[str, Any]) -> str:
+    """Variants that stand beside each other, with their size."""
+    rows = [("variant", "parameters", "F1")]
+    rows += [(row["variant"], f"{row['parameters'] / 1e6:.1f} M", spread(row["f1"])) for row in record["rows"]]
+    return table(rows)
+
+
 def curve(record: dict[str, Any]) -> str:
     """How F1 grows with labelled documents."""
     return table(
@@ -113,7 +120,6 @@ def evaluation(record: dict[str, Any]) -> str:
 SHIPPED = {
     "receipts-sroie": ("receipts", "SROIE", "company, date, address, total"),
     "receipts-cord": ("receipts", "CORD", "items, prices, totals: 30 labels"),
-    "ad-invoices": ("ad-invoices", "ad-buy", "contract, advertiser, amount, flight"),
 }
 
 
