@@ -254,7 +254,9 @@ def test_requests_that_are_none(service: Service) -> None:
     problem(asked("POST", "/v1/extract", content=b"torn", headers=torn), 400, "bad_form")
     problem(asked("POST", "/v1/extract?min_score=2", json=document), 422, "bad_request")
     assert "There is no model 'x'" in problem(asked("POST", "/v1/extract?model=x", json=document), 404, "no_such_model")
-    problem(asked("GET", "/v1/extract"), 405, "wrong_method")
+    wrong = asked("GET", "/v1/extract")
+    problem(wrong, 405, "wrong_method")
+    assert wrong.headers["allow"] == "POST"
     for route in ("/nothing", "/page/../ingress.py", "/page/..%2fingress.py", "/page/index.html"):
         problem(asked("GET", route), 404, "not_found")
 

@@ -1,6 +1,7 @@
 """What stands before every route: request ids that are sane, headers that browsers heed, no error left unsaid."""
 
 import re
+from collections.abc import Mapping
 from uuid import uuid4
 
 from fastapi import FastAPI
@@ -33,10 +34,10 @@ def request_id(scope: Scope) -> str:
     return given if _SANE.fullmatch(given) else "unknown"
 
 
-def told(refusal: Refusal, scope: Scope) -> Response:
+def told(refusal: Refusal, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
     """Give a refusal as the answer to a request."""
     error = {"code": refusal.code, "message": refusal.message, "request_id": request_id(scope)}
-    return JSONResponse({"error": error}, refusal.status, refusal.headers)
+    return JSONResponse({"error": error}, refusal.status, {**refusal.headers, **(headers or {})})
 
 
 def guard(app: FastAPI) -> None:
@@ -49,6 +50,7 @@ def guard(app: FastAPI) -> None:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
+    headers = error.headers if isinstance(error, HTTPException) else None  # such as the methods that are allowed
     if isinstance(error, FormNetError):
         error = refusal_of(error)
     elif isinstance(error, RequestValidationError):
@@ -58,7 +60,7 @@ async def _refused(request: Request, error: Exception) -> Response:
         codes = {404: "not_found", 405: "wrong_method"}
         error = Refusal(error.status_code, codes.get(error.status_code, "bad_request"), f"{error.detail}.")
     assert isinstance(error, Refusal)
-    return told(error, request.scope)
+    return told(error, request.scope, headers)
 
 
 class Guard:
