@@ -160,6 +160,7 @@ def security(record: dict[str, Any]) -> str:
     rows = [("kind", "attempt", "answer", "seconds", "held")]
     for row in record["rows"]:
         answer = f"{row['status'] or ''} {row['code']}".strip()
-        attempt = row["attempt"].replace("|", "\\|").replace("<", "&lt;")
+        shown = "".join(c if c.isprintable() else "\N{SYMBOL FOR NULL}" for c in row["attempt"])
+        attempt = shown.replace("|", "\\|").replace("<", "&lt;")
         rows.append((row["kind"], attempt, answer, f"{row['seconds']:.1f}", "yes" if row["held"] else "**no**"))
     return table(rows)
