@@ -4,7 +4,6 @@ Requests go out at a fixed pace whether or not answers come, as those of strange
 """
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from formnet.benchmarks.serve import Load, request_bytes
+from formnet.benchmarks.serve import Fields, Load, fields_found, fields_told, request_bytes
 from formnet.benchmarks.serving import Serving, serving
 from formnet.document import Document
 from formnet.errors import SettingsError
@@ -54,7 +53,7 @@ def benchmark(
 ) -> dict[str, Any]:
     """Find what the service can do, ask more of it for so long, then see how soon it is itself again."""
     extractor = Extractor.from_pretrained(model)
-    expected = [_fields(found) for found in extractor.entities(documents)]
+    expected = fields_found(extractor, documents)
     del extractor
     with serving(model) as service:
         capacity = len(asyncio.run(Load(service.port, documents).run(clients, 15))) / 15
@@ -82,7 +81,7 @@ def benchmark(
 class Strangers:
     """Many clients that know nothing of each other."""
 
-    def __init__(self, service: Serving, documents: Sequence[Document], expected: Sequence[Any]) -> None:
+    def __init__(self, service: Serving, documents: Sequence[Document], expected: Sequence[Fields]) -> None:
         self.service, self.expected = service, expected
         self.requests = [request_bytes(document, close=True) for document in documents]
 
@@ -135,12 +134,7 @@ class Strangers:
             tally.refusals.append(perf_counter() - start)
         if status == "200":
             tally.waits.append(perf_counter() - start)
-            (told,) = json.loads(answer.partition(b"\r\n\r\n")[2])["documents"]
-            tally.wrong += [(e["label"], tuple(e["words"])) for e in told["entities"]] != self.expected[number]
-
-
-def _fields(found: Sequence[Any]) -> list[tuple[str, tuple[int, ...]]]:
-    return [(entity.label, entity.words) for entity in found]
+            tally.wrong += fields_told(answer.partition(b"\r\n\r\n")[2]) != self.expected[number]
 
 
 def memory_mb(process: int) -> float:

@@ -20,6 +20,7 @@ from formnet.extractor import Extractor
 
 #: How long there is load before anything is measured.
 WARM_SECONDS = 5
+Fields = list[tuple[str, tuple[int, ...]]]
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 
 
@@ -28,7 +29,7 @@ def benchmark(
 ) -> dict[str, Any]:
     """Extract in this process, and over HTTP with every client always waiting for an answer, in turn."""
     extractor = Extractor.from_pretrained(model)
-    expected = [[(e.label, e.words) for e in found] for found in extractor.entities(documents)]
+    expected = fields_found(extractor, documents)
     bare, rounds = [], []
     start = perf_counter()
     with serving(model) as service:
@@ -93,14 +94,24 @@ class Load:
                 raise SettingsError(f"the service answered {head[9:12].decode()}: {body[:200].decode()}")
         writer.close()
 
-    def different(self, expected: Sequence[Any]) -> int:
+    def different(self, expected: Sequence[Fields]) -> int:
         """Count the documents whose fields are not the bare extractor's; a tie may fall otherwise in another batch."""
         count = 0
         for body, fields in zip(self.answers, expected, strict=True):
             if body:
-                (told,) = json.loads(body)["documents"]
-                count += [(e["label"], tuple(e["words"])) for e in told["entities"]] != fields
+                count += fields_told(body) != fields
         return count
+
+
+def fields_found(extractor: Extractor, documents: Sequence[Document]) -> list[Fields]:
+    """Give what the bare extractor finds, to hold the service's answers against."""
+    return [[(entity.label, entity.words) for entity in found] for found in extractor.entities(documents)]
+
+
+def fields_told(body: bytes) -> Fields:
+    """Give what the service found, from its answer for one document."""
+    (told,) = json.loads(body)["documents"]
+    return [(entity["label"], tuple(entity["words"])) for entity in told["entities"]]
 
 
 def request_bytes(document: Document, *, close: bool = False) -> bytes:

@@ -10,6 +10,8 @@ from formnet.cli.options import AsJson, Model
 if TYPE_CHECKING:
     from formnet.document import Document
 
+Repeats = Annotated[int, typer.Option(min=1, help="How often to measure.")]
+
 app = typer.Typer(help="Measure speed, as ratios to the bare engine in the same run.", no_args_is_help=True)
 
 
@@ -80,7 +82,7 @@ def model(
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Time training steps beside plain BERT's.")] = False,
     vocabulary: Annotated[str, typer.Option(help="With --train: the tokenizer.")] = "bert-base-uncased",
-    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 5,
+    repeats: Repeats = 5,
     as_json: AsJson = False,
 ) -> None:
     """Measure whole models, random weights: ours, LayoutLM, BROS, LiLT and LayoutLMv3 in one run."""
@@ -110,7 +112,7 @@ def extract(
     model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
     documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 200,
-    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 7,
+    repeats: Repeats = 7,
     as_json: AsJson = False,
 ) -> None:
     """Measure extraction from documents against the bare network on the same batches."""
@@ -134,7 +136,7 @@ def bulk(
     model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
     documents: Annotated[int, typer.Option(min=1, help="How many; a smaller corpus is gone through again.")] = 2000,
-    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
+    repeats: Repeats = 3,
     shard: Annotated[int, typer.Option(min=1, help="Documents to a part: few, so that workers end together.")] = 64,
     growth: Annotated[
         bool, typer.Option("--growth", help="Also the driver's memory at up to 100,000 tiny documents.")
@@ -166,7 +168,7 @@ def serve(
     documents: Annotated[int, typer.Option(min=1, help="How many of them, again and again.")] = 200,
     seconds: Annotated[float, typer.Option(min=1, help="How long each measurement takes.")] = 20,
     clients: Annotated[int, typer.Option(min=1, help="How many wait for an answer at any time.")] = 16,
-    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
+    repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
     """Measure the service at saturation against the bare extractor on the same documents and cores."""
@@ -189,7 +191,7 @@ def export(
     model: Model,
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to score.")],
     documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100_000,
-    repeats: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 3,
+    repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
     """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""

@@ -71,13 +71,11 @@ def same_value(keyed: str, found: str) -> bool:
     >>> same_value("9.00", "RM 9.00"), same_value("2018-03-25", "25/03/2018"), same_value("9.00", "900")
     (True, True, False)
     """
-    if day(keyed) and day(found):
-        return bool((day(keyed) or frozenset()) & (day(found) or frozenset()))
+    if (wanted := day(keyed)) and (read := day(found)):
+        return bool(wanted & read)
     if amount(keyed) or amount(found):
         return bool((number(keyed) or frozenset()) & (number(found) or frozenset()))
-    if day(keyed):
-        return False
-    return fold(keyed) == fold(found) != ""
+    return not wanted and fold(keyed) == fold(found) != ""
 
 
 def _same_string(keyed: str, found: str) -> bool:

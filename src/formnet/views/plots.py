@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from formnet.errors import SettingsError
-from formnet.results.scores import PUBLISHED
+from formnet.results.scores import PUBLISHED, SHIPPED
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
@@ -49,7 +49,7 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
         others = [(name, float(millions), f1) for name, f1, millions, _ in PUBLISHED["funsd"]]
         draw_sizes(ours, others, folder / "sizes.png")
         yield folder / "sizes.png"
-    for name in ("receipts-cord", "receipts-sroie", "ad-invoices"):
+    for name in SHIPPED:
         if (told := record(name)) is not None:
             draw_reliability(told["orders"]["given"]["calibration"], folder / f"reliability-{name}.png", name)
             yield folder / f"reliability-{name}.png"
