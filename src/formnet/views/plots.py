@@ -62,7 +62,9 @@ def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") ->
         axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
         bins = calibration["bins"]
         size = [max(12, 400 * b["entities"] / max(sum(b["entities"] for b in bins), 1)) for b in bins]
-        axes.scatter([b["confidence"] for b in bins], [b["accuracy"] for b in bins], s=size, color=BLUE, zorder=3)
+        axes.scatter(
+            [b["confidence"] for b in bins], [b["accuracy"] for b in bins], s=size, color=BLUE, zorder=3, clip_on=False
+        )
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
 
 
