@@ -58,7 +58,7 @@ def open_pdf(path: Path) -> Iterator[Any]:
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise DocumentError(f"{path}: is encrypted; save it without its password first.") from error
-        raise DocumentError(f"{path}: cannot be opened as a PDF: {error}.") from error
+        raise DocumentError(f"{path}: cannot be opened as a PDF: {str(error).rstrip('.')}.") from error
     try:
         with _LOCK:
             count = len(document)
@@ -68,7 +68,7 @@ def open_pdf(path: Path) -> Iterator[Any]:
             raise DocumentError(f"{path}: has no pages.")
         yield document
     except pypdfium2.PdfiumError as error:
-        raise DocumentError(f"{path}: a page cannot be read: {error}.") from error
+        raise DocumentError(f"{path}: a page cannot be read: {str(error).rstrip('.')}.") from error
     finally:
         with _LOCK:
             document.close()
