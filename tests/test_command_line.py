@@ -1,4 +1,5 @@
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -55,8 +56,9 @@ def test_help_is_as_quick_as_a_bare_typer_program(tmp_path: Path) -> None:
         return time.perf_counter() - start
 
     seconds("-m", "formnet.cli")  # byte code
-    ours, theirs = zip(*[(seconds("-m", "formnet.cli"), seconds(str(bare))) for _ in range(7)], strict=True)
-    assert min(ours) < 1.5 * min(theirs)
+    # Pairs, since the machine's own speed changes from one second to the next.
+    ratios = [seconds("-m", "formnet.cli") / seconds(str(bare)) for _ in range(9)]
+    assert statistics.median(ratios) < 1.5, ratios
 
 
 def test_stats(examples: Path) -> None:
