@@ -120,6 +120,21 @@ def test_the_careful_tile_is_needed_and_taken(monkeypatch: pytest.MonkeyPatch) -
     assert not taken
 
 
+def test_only_heads_that_need_care_are_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = case(2, 150)
+    with torch.no_grad():
+        for tokens in data[0][:2]:
+            tokens[:, :, 1] *= 6
+    taken = []
+    careful = tiles._careful_tile
+    monkeypatch.setattr(tiles, "_careful_tile", lambda *a: taken.append(a[0].shape[1]) or careful(*a))
+    dense, fast = attend("dense", data, 84), attend("blocked", data, 84)
+    assert set(taken) == {1}
+    valid = data[2][..., None]
+    assert torch.allclose(fast.values * valid[..., None], dense.values * valid[..., None], atol=1e-4)
+    assert torch.allclose(fast.log_normaliser * valid, dense.log_normaliser * valid, rtol=1e-5)
+
+
 def test_padding_changes_nothing() -> None:
     query, key, value = case(1, 90)[0]
     _, places, _, affine = case(1, 90)

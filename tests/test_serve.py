@@ -87,7 +87,7 @@ def service(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     keys.write_text(f"# ours\n{KEY}\n")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = ["serve", "--model", model, "--port", port, "--api-key-file", keys, "--max-bytes", "1MiB"]
+    words = ["serve", "--model", model, "--port", port, "--no-warm-up", "--api-key-file", keys, "--max-bytes", "1MiB"]
     words += ["--max-pages", PAGES, "--max-pixels", PIXELS, "--seconds", SECONDS, "--max-queue", QUEUE]
     process = subprocess.Popen(
         [sys.executable, "-m", "formnet.cli", *map(str, words)],

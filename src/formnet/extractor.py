@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig
 
+from formnet.builder import DocumentBuilder
 from formnet.compact import WEIGHTS, load_compact, save_compact
 from formnet.decoding import decode
 from formnet.document import Document, Entity
@@ -25,6 +26,9 @@ from formnet.modeling import FormNetForTagging
 from formnet.models import find_model
 from formnet.ocr import OcrEngine
 from formnet.readers import read_one
+
+#: Batches of pages to warm up with, in words: one worth compiling for, then what shapes are told apart by.
+WARM_UP = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
 
 Scores = NDArray[np.float32]
 Source = Document | str | Path
@@ -154,6 +158,11 @@ class Extractor:
         looks = np.einsum("wp,hpq->hwq", of_word / of_word.sum(1, keepdims=True), weights)
         return np.einsum("hwq,vq->hwv", looks, of_word)
 
+    def warm_up(self) -> None:
+        """Have everything loaded and compiled now, which takes up to a minute, rather than when documents come."""
+        for batch in WARM_UP:
+            self.entities([_page_of(words) for words in batch])
+
     def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
         """Give batches of documents of like length by number, with their scores [B, W, T]."""
         training = self.model if isinstance(self.model, FormNetForTagging) and self.model.training else None
@@ -174,6 +183,14 @@ class Extractor:
     def _batch(self, encoded: Sequence[EncodedDocument]) -> dict[str, Tensor]:
         batch = collate(encoded, self.encoder.padding_id)
         return {name: tensor.to(self.model.device) for name, tensor in batch.items() if name != "ids"}
+
+
+def _page_of(words: int) -> Document:
+    """Give a page with so many words, in lines."""
+    build = DocumentBuilder("page")
+    places = [(10 * (i % 10), i // 10) for i in range(words)]
+    build.add_page(["word"] * words, [[x, y, x + 9, y + 1] for x, y in places], 100, words // 10 + 1)
+    return build.done()
 
 
 def mean_score(document: Document) -> float:

@@ -6,7 +6,7 @@ Written in torch and fused by torch.compile. What makes it cheap:
   σ(±z) = 1/(1 + e) or e/(1 + e) with e = exp(−a_i)·exp(−b_j), a product.
 - The geometry of the band is shared by all heads and layers.
 - Exponentials are taken of scores as they are, without a pass to find each row's largest. Scores of trained networks
-  allow it; where a row's total shows that it was too much or too little, tiles are done again with the maximum.
+  allow it, nearly; heads in which a row's total shows that it was too much or too little are done again with it.
 - Nothing of the size of the scores is kept for the backward pass: a tile is worked out again.
 
 G blocks of a tile, H heads, L queries a block, W keys a window, D numbers a head.
@@ -101,6 +101,13 @@ def _lay_back(blocks: Tensor, like: Tensor) -> Tensor:
     return blocks.transpose(1, 2).flatten(0, 1)[: batch * length].unflatten(0, (batch, length))
 
 
+def _of_heads(laid: Laid, heads: Tensor) -> Laid:
+    """Take out some heads."""
+    return Laid(
+        laid.query[:, heads], laid.key[heads], laid.value[heads], laid.rows[:, :, heads], laid.columns[:, heads]
+    )
+
+
 def _tiles(laid: Laid, band: Band, sharp: Tensor) -> Callable[[slice], tuple[Tensor, ...]]:
     """Give a way to cut tiles: what `_careful_tile` takes, for some of the blocks."""
     assert band.steps is not None
@@ -144,10 +151,12 @@ class _RichTiles(torch.autograd.Function):
         values, log_normaliser = query.new_empty(laid.query.shape), sharp.new_empty(laid.query.shape[:3])
         for part in _parts(laid.query):
             values[part], log_normaliser[part] = tile(*cut(part))
-        if not bool((log_normaliser.abs() < HEADROOM).all()):  # also where it is not a number
-            tile = _compiled(_careful_tile) if compiled else _careful_tile
-            for part in _parts(laid.query):
-                values[part], log_normaliser[part] = tile(*cut(part))
+        lost = ~(log_normaliser.abs() < HEADROOM).all(2).all(0)  # [H], also where a row is not a number
+        if bool(lost.any()):
+            heads = lost.nonzero().squeeze(1)
+            cut = _tiles(_of_heads(laid, heads), band, sharp[heads])
+            for part in _parts(laid.query[:, heads]):
+                values[part, heads], log_normaliser[part, heads] = _careful_tile(*cut(part))
         ctx.save_for_backward(*laid, sharp, values, log_normaliser)
         ctx.band, ctx.compiled, ctx.shape = band, compiled, query.shape
         return _lay_back(values, query), _lay_back(log_normaliser, query)
@@ -346,10 +355,10 @@ def _plain_tile(
 
 
 def _parts(query: Tensor) -> list[slice]:
-    """Cut the blocks into tiles of one size, but for the last; all at once where the caller traces the graph."""
+    """Cut the blocks into tiles of like size; into one where the caller traces the graph."""
     total, heads = query.shape[:2]
-    step = total if torch.compiler.is_compiling() else max(1, TILE // heads)
-    return [slice(start, min(start + step, total)) for start in range(0, total, step)]
+    count = 1 if torch.compiler.is_compiling() else -(-total // max(1, TILE // heads))
+    return [slice(total * i // count, total * (i + 1) // count) for i in range(count)]
 
 
 #: Work scores out twice rather than write them down: memory is what costs.

@@ -45,7 +45,7 @@ def build(settings: Settings) -> Application:
             max_ongoing_requests=ONGOING,
             max_queued_requests=settings.max_queue,
             num_cpus=settings.cores,
-        ).bind(_portable(model), max(int(settings.cores), 1))
+        ).bind(_portable(model), max(int(settings.cores), 1), settings.warm_up)
         for model in settings.models
     }
     # The queues that matter are those inside; these only bound what may be on its way to them.

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from ray import serve
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document, Entity
 from formnet.onednn import hold_caches
 from formnet.scale.service.refusals import Refusal, unexpected
@@ -28,7 +27,7 @@ def words_in(documents: Sequence[Document]) -> int:
 class Network:
     """A replica of one model; Serve makes the batches."""
 
-    def __init__(self, model: str, threads: int) -> None:
+    def __init__(self, model: str, threads: int, warm: bool) -> None:
         hold_caches()
         import torch
 
@@ -36,9 +35,8 @@ class Network:
 
         torch.set_num_threads(threads)
         self.extractor = Extractor.from_pretrained(model)
-        build = DocumentBuilder("first")  # whatever is loaded late is loaded now
-        build.add_page(["Total", "9.00"], [[10, 10, 60, 20], [70, 10, 99, 20]], 100, 100)
-        self.extractor.entities([build.done()])
+        if warm:
+            self.extractor.warm_up()
 
     def labels(self) -> list[str]:
         """Name the fields that the model knows."""

@@ -16,6 +16,7 @@ class Settings(BaseModel):
     replicas: int = Field(1, ge=1, description="Copies of each network, and of the reader.")
     threads: int = Field(0, ge=0, description="Cores of each network; 0 shares this machine's.")
     reader_cores: float = Field(0, ge=0, description="Cores of each reader; 0 lets it take what networks leave.")
+    warm_up: bool = Field(True, description="Compile networks before the first request rather than never.")
     ocr: str = "auto"
     api_key_file: Path | None = None
     max_queue: int = Field(64, ge=1, description="Documents that may wait for a network, and as many for a reader.")
