@@ -27,6 +27,8 @@ from formnet.models import find_model
 from formnet.ocr import OcrEngine
 from formnet.readers import read_one
 
+#: Pieces that are scored together. Engines that write every pair of the band out want them to stay in the cache.
+BATCH_PIECES, ONNX_BATCH_PIECES = 8192, 1024
 #: Batches of pages to warm up with, in words: one worth compiling for, then what shapes are told apart by.
 WARM_UP = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
 
@@ -45,11 +47,12 @@ class Extractor:
         model: FormNetForTagging | OnnxNetwork,
         tokenizer: Tokenizer,
         *,
-        batch_pieces: int = 8192,
+        batch_pieces: int | None = None,
         bf16: bool = False,
         ocr: str | OcrEngine = "auto",
     ):
-        self.model, self.batch_pieces, self.bf16, self.ocr = model, batch_pieces, bf16, ocr
+        self.model, self.bf16, self.ocr = model, bf16, ocr
+        self.batch_pieces = batch_pieces or (ONNX_BATCH_PIECES if isinstance(model, OnnxNetwork) else BATCH_PIECES)
         self.heads = heads_of(model.config)
         self.encoder = Encoder(tokenizer)
 

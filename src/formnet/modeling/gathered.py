@@ -9,7 +9,6 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812
 
 from formnet.modeling.attention_inputs import Layout, Tokens
 from formnet.modeling.band import BLOCK, MASKED
@@ -57,7 +56,9 @@ def _rich(terms: RichTerms, places: Tensor, rows: Tensor, columns: Tensor) -> Te
         signed = torch.where((delta > 0)[:, :, None], logit, -logit)
         off = torch.log1p(delta.abs())[:, :, None] - mean
         sharp = terms.sharpness[:, axis, None, None]
-        total = total + F.logsigmoid(signed) - sharp**2 * off**2 / 2
+        # ln σ by hand: other engines take the logarithm of a sigmoid that has vanished.
+        order = signed.clamp(max=0) - torch.log1p(torch.exp(-signed.abs()))
+        total = total + order - sharp**2 * off**2 / 2
     assert isinstance(total, Tensor)
     return total
 

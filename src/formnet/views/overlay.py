@@ -72,14 +72,14 @@ def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int,
         canvas = page_canvas(page, 0.35)
         found = [entity for entity in document.entities if entity.page == number]
         taken: list[_Place] = []
-        for entity in found:
-            for box in entity.boxes:
-                place = _grown(tuple(c * canvas.scale for c in box))
-                doubtful = needs_review(entity, least)
-                _frame(canvas.pen, place, colours[entity.label], dashed=doubtful)
+        frames = [[_scaled(box, canvas.scale) for box in entity.boxes] for entity in found]
+        for i, (entity, places) in enumerate(zip(found, frames, strict=True)):
+            rings = 1 + sum(other.words == entity.words for other in found[:i])  # what two heads found has two frames
+            places[:] = [_grown(place, rings) for place in places]
+            for place in places:
+                _frame(canvas.pen, place, colours[entity.label], dashed=needs_review(entity, least))
                 taken.append(place)
-        for entity in found:
-            first = _grown(tuple(c * canvas.scale for c in entity.boxes[0]))
+        for entity, (first, *_) in zip(found, frames, strict=True):
             _caption(canvas.pen, first, _said(entity), colours[entity.label], taken, canvas.image.size)
         yield number, canvas.finish()
 
@@ -88,9 +88,14 @@ def _said(entity: Entity) -> str:
     return entity.label if entity.score is None else f"{entity.label} {entity.score:.2f}"
 
 
-def _grown(box: tuple[float, ...]) -> _Place:
-    by = 3 * OVERSAMPLING
+def _scaled(box: Sequence[float], scale: float) -> _Place:
     x0, y0, x1, y1 = box
+    return x0 * scale, y0 * scale, x1 * scale, y1 * scale
+
+
+def _grown(place: _Place, rings: int) -> _Place:
+    by = 4 * rings * OVERSAMPLING - OVERSAMPLING
+    x0, y0, x1, y1 = place
     return x0 - by, y0 - by, x1 + by, y1 + by
 
 
@@ -117,7 +122,7 @@ def _frame(pen: ImageDraw.ImageDraw, place: _Place, colour: Colour, *, dashed: b
 def _caption(
     pen: ImageDraw.ImageDraw, box: _Place, text: str, colour: Colour, taken: list[_Place], size: tuple[int, int]
 ) -> None:
-    """Write beside a frame where nothing is written yet: above, below, to the right, to the left."""
+    """Write beside a frame where nothing is written yet: above, below, to the right, to the left, at the corners."""
     font = ImageFont.load_default(19 * OVERSAMPLING)
     gap = 2 * OVERSAMPLING
     middle = (box[1] + box[3]) / 2
@@ -126,6 +131,10 @@ def _caption(
         ((box[0], box[3] + gap), "lt"),
         ((box[2] + gap, middle), "lm"),
         ((box[0] - gap, middle), "rm"),
+        ((box[2], box[1] - gap), "rb"),
+        ((box[2], box[3] + gap), "rt"),
+        ((box[2] + gap, box[1]), "lb"),
+        ((box[2] + gap, box[3]), "lt"),
     )
     places = [(at, anchor, pen.textbbox(at, text, font, anchor=anchor)) for at, anchor in wanted]
     inside = [p for p in places if p[2][0] >= 0 and p[2][1] >= 0 and p[2][2] <= size[0] and p[2][3] <= size[1]]
