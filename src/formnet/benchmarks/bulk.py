@@ -1,6 +1,7 @@
 """What a bulk run costs over the bare extractor: Ray, JSON and Parquet beside the same documents on the same cores."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from formnet.benchmarks.serving import cores
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.errors import SettingsError
 from formnet.extractor import Extractor
+from formnet.scale.cluster import own_cores
 from formnet.writers import write
 
 #: Synthetic documents to see how the driver's memory grows.
@@ -39,6 +41,9 @@ def benchmark(
             extractor.entities(chosen)
             bare.append(len(chosen) / (perf_counter() - start))
             runs.append(_bulk(source, Path(folder) / f"out-{number}", model, shard))
+        few = Path(folder) / "few.jsonl"
+        write(chosen[: len(chosen) // 4 or 1], few)
+        alone = _on_one_core(few, Path(folder) / "out-alone", model, shard)
     speeds = [run["documents_per_second"] for run in runs]
     ratios = np.divide(speeds, bare)
     return {
@@ -47,14 +52,27 @@ def benchmark(
         "documents": len(chosen),
         "pages": sum(len(document.pages) for document in chosen),
         "words": sum(document.num_words for document in chosen),
-        "cores": cores(),
+        "cores": own_cores(),
         "shard": shard,
         "documents_per_second": float(np.median(speeds)),
+        "documents_per_second_on_one_core": alone["documents_per_second"],
         "extractor_documents_per_second": float(np.median(bare)),
         "startup_seconds": float(np.median([run["startup_seconds"] for run in runs])),
         "driver_memory_mb": float(max(run["driver_memory_mb"] for run in runs)),
         "errors": sum(run["errors"] for run in runs),
     }
+
+
+def _on_one_core(source: Path, output: Path, model: str, shard: int) -> dict[str, Any]:
+    """Run with one worker on one core, to see what the second brings."""
+    if not hasattr(os, "sched_setaffinity"):
+        raise SettingsError("this machine's processes cannot be held to a core; measure on Linux.")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        return _bulk(source, output, model, shard)
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def growth(model: str, counts: Sequence[int] = GROWTH) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from formnet.errors import SettingsError
+from formnet.scale.cluster import own_cores
 
 #: How long the service may take to be ready.
 STARTUP_SECONDS = 180
@@ -46,7 +47,7 @@ def serving(model: str, *options: str, environment: Mapping[str, str] | None = N
     """Run the command as a user would, a network a core; give it once it is ready."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    replicas = cores()
+    replicas = own_cores()
     words = ["serve", "--model", model, "--port", str(port), "--replicas", str(replicas), *options]
     command = [sys.executable, "-m", "formnet.cli", *words]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})  # noqa: S603
@@ -61,8 +62,3 @@ def serving(model: str, *options: str, environment: Mapping[str, str] | None = N
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(60)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

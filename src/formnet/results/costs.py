@@ -104,6 +104,9 @@ def bulk(record: dict[str, Any]) -> str:
     pages = record["documents_per_second"] * record["pages"] / record["documents"]
     rows = [("what", "measured")]
     rows.append(("speed of the bare extractor", f"{record['ratio_to_extractor']:.1%} ({low:.1%} to {high:.1%})"))
+    alone = record["documents_per_second_on_one_core"]
+    rows.append(("documents a second, one worker on one core", f"{alone:.1f}"))
+    rows.append((f"{record['cores']} workers on {record['cores']}", f"{record['documents_per_second']:.1f}"))
     rows.append(("pages a second, a core", f"{pages / record['cores']:.1f}"))
     rows.append(("words a page", f"{record['words'] / record['pages']:.0f}"))
     rows.append(("start-up, not counted", f"{record['startup_seconds']:.0f} s"))

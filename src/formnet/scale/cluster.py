@@ -23,6 +23,7 @@ def cluster() -> Iterator[int]:
         with _silence():
             ray.init(
                 address or "local",
+                num_cpus=None if address else own_cores(),  # Ray counts the machine's
                 include_dashboard=None if address else False,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
@@ -35,6 +36,11 @@ def cluster() -> Iterator[int]:
         yield max(int(ray.cluster_resources().get("CPU", 1)), 1)
     finally:
         ray.shutdown()
+
+
+def own_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """What a service is told when it starts: on the command line, or as `args` in a Serve configuration file."""
 
-import os
 from math import ceil, floor
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from formnet.scale.cluster import own_cores
 
 
 class Settings(BaseModel):
@@ -43,8 +44,7 @@ class Settings(BaseModel):
     @property
     def cores(self) -> float:
         """What each network reserves; unless told otherwise, all share this machine."""
-        here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        share = here / (self.replicas * len(self.models))
+        share = own_cores() / (self.replicas * len(self.models))
         return self.threads or (floor(share) if share > 1 else floor(share * 100) / 100)
 
 
