@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.alignment.values import figure
+from formnet.alignment.meanings import figure
 from formnet.values import LONGEST_VALUE, Value, kind_of, normalise
 
 

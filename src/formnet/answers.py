@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from formnet.alignment.values import figure
+from formnet.alignment.meanings import figure
 from formnet.document import Document, Entity
 from formnet.values import normalise
 

@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, cast
 
-from formnet.alignment.values import day, days, figure, readings
+from formnet.alignment.meanings import day, days, figure, readings
 
 #: No date, amount or identifier is longer.
 LONGEST_VALUE = 200

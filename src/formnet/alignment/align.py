@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from formnet.alignment.meanings import amount, day, fold, number
 from formnet.alignment.search import Match, Occurrences, PageText
-from formnet.alignment.values import amount, day, fold, number
 from formnet.boxes import raster
 from formnet.document import Document, Entity
 

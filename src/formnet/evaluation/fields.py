@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from formnet.alignment.values import amount, day, fold, number
+from formnet.alignment.meanings import amount, day, fold, number
 from formnet.document import Document, Entity
 from formnet.evaluation.counts import Counts, sum_counts
 from formnet.evaluation.entities import gold_spans, spans_of
