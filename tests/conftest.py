@@ -1,9 +1,14 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the hub's client is imported
 
 import pytest
+
+from formnet.document import Document
+from formnet.readers import read
+from formnet.writers import write
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -31,3 +36,29 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def examples() -> Path:
     return EXAMPLES
+
+
+@pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pieces for the examples: their words and all characters, so that nothing is unknown."""
+    texts = {text.lower() for document in read(ROOT / "examples/documents.jsonl") for text in document.texts}
+    characters = sorted({c for text in texts for c in text})
+    pieces = ["[PAD]", "[UNK]", "[MASK]", *characters, *(f"##{c}" for c in characters), *sorted(texts - {*characters})]
+    path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    path.write_text("\n".join(dict.fromkeys(pieces)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def documents(examples: Path) -> list[Document]:
+    """The examples that are shipped."""
+    return list(read(examples / "documents.jsonl"))
+
+
+@pytest.fixture
+def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
+    """Two files of pages to pre-train on."""
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+    for name, file in zip("ab", files, strict=True):
+        write((replace(documents[i % 2], id=f"{name}{i}") for i in range(9)), file)
+    return files

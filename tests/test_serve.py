@@ -7,19 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 from openapi_spec_validator import validate
 from PIL import Image
@@ -27,57 +24,15 @@ from PIL import Image
 from formnet.answers import answer
 from formnet.benchmarks.attack_list import attempts, slow_pdf
 from formnet.benchmarks.attacks import Attacker, Attempt
-from formnet.builder import DocumentBuilder
-from formnet.document import Document
-from formnet.errors import SettingsError
 from formnet.extractor import Extractor
 from formnet.scale import Client
 from formnet.scale.client import ServiceError
-from formnet.scale.service.bodies import plain_name
-from formnet.scale.service.keys import load_digests
-from formnet.scale.service.settings import Settings
 from paper import LINES, picture, text_pdf
+from plain_documents import words_and_boxes
+from running_service import KEY, Service
 from test_extract import extractor, model, tokenizer  # noqa: F401 - the same network that has learnt nothing
 
-KEY = "a key of our own"
 BYTES, PAGES, PIXELS, SECONDS, QUEUE = 2**20, 20, 1_000_000, 6, 2
-
-
-@dataclass(frozen=True)
-class Service:
-    """A service that runs, and how to ask it."""
-
-    port: int
-    folder: Path
-    process: subprocess.Popen[str]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def ask(self, method: str, route: str, **parts: Any) -> httpx.Response:
-        headers = {"X-API-Key": KEY, **parts.pop("headers", {})}
-        return httpx.request(method, f"{self.url}{route}", headers=headers, timeout=60, **parts)
-
-    def extract(self, *files: tuple[str, bytes], query: str = "") -> httpx.Response:
-        return self.ask("POST", f"/v1/extract{query}", files=[("files", file) for file in files])
-
-    def send(self, body: Any, **parts: Any) -> httpx.Response:
-        return self.ask("POST", "/v1/extract", json=body, **parts)
-
-    def logs(self) -> str:
-        return "".join(file.read_text() for file in self.folder.glob("ray/session_2*/logs/serve/*.log"))
-
-    def processes(self, title: str) -> list[psutil.Process]:
-        """Those of this service only."""
-        found = []
-        for process in psutil.process_iter(["cmdline"]):
-            if (process.info["cmdline"] or [""])[0].startswith(title):
-                try:
-                    found += [process] * (process.environ().get("RAY_TMPDIR") == str(self.folder))
-                except psutil.Error:
-                    continue
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +65,6 @@ def jpeg(*lines: str) -> bytes:
     file = BytesIO()
     picture(lines or LINES).save(file, "JPEG")
     return file.getvalue()
-
-
-def words_and_boxes(name: str = "words", *words: str) -> Document:
-    build = DocumentBuilder(name)
-    texts = list(words) or " ".join(LINES).split()
-    build.add_page(texts, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(texts))], 100, 20 * len(texts))
-    return build.done()
 
 
 def same(told: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -356,46 +304,6 @@ def test_when_the_queue_is_full_others_are_told_to_come_back(service: Service) -
             assert one.headers["retry-after"] == "1"
 
 
-def test_the_client_comes_back() -> None:
-    """A service that is busy twice, and then gives nothing that was found."""
-    asked: list[float] = []
-
-    class Busy(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append(time.monotonic())
-            empty = {"document": "a", "pages": [], "entities": []}
-            body = json.dumps({"request_id": "1", "model": "m", "documents": [empty]}).encode()
-            self.send_response(503 if len(asked) < 3 else 200)
-            self.send_header("Retry-After", "0" if len(asked) < 2 else "1")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Busy)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}"
-        with Client(url) as client:
-            assert client.extract(b"x").document == "a"
-        assert len(asked) == 3
-        assert asked[2] - asked[1] >= 1
-        asked.clear()
-        with Client(url, retries=1) as client, pytest.raises(ServiceError) as refused:
-            client.extract(words_and_boxes())
-        assert refused.value.status == 503
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    with Client(url) as client, pytest.raises(ServiceError, match="cannot be asked"):
-        client.extract(b"x")
-
-
 # What programs and people are told of it
 
 
@@ -459,27 +367,3 @@ def test_a_network_that_is_killed_comes_back(service: Service) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.5)
     same(response.json()["documents"][0], expected[0])
-
-
-# Without a service
-
-
-def test_settings_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="both be called"):
-        Settings(models=["a/receipts", "b/receipts"])
-    monkeypatch.delenv("FORMNET_API_KEYS", raising=False)
-    assert load_digests(None) == ()
-    (tmp_path / "keys").write_text("# none\n")
-    with pytest.raises(SettingsError, match="holds no key"):
-        load_digests(tmp_path / "keys")
-    (tmp_path / "keys").write_text("short\n")
-    with pytest.raises(SettingsError, match="too easily guessed"):
-        load_digests(tmp_path / "keys")
-
-
-@pytest.mark.parametrize(
-    "name", ["/etc/passwd", "..", "a/../../b", "C:\\x\\b", "nul\0b", "\u202eb", "x" * 999, "", None]
-)
-def test_names_are_only_shown(name: str | None) -> None:
-    assert 0 < len(plain_name(name)) <= 200
-    assert not {*"/\\\0\u202e"} & set(plain_name(name))

@@ -1,0 +1,21 @@
+"""Settings for runs that are over in seconds."""
+
+from pathlib import Path
+
+from formnet.training.settings import FineTuning, make_settings
+
+ROOT = Path(__file__).parent.parent
+#: A network that learns a few pages in seconds.
+QUICK = {"hidden_size": 64, "num_attention_heads": 4, "attention_backend": "blocked", "radius": 84}
+
+
+def settings_for(vocabulary: Path, output: Path, **changes: object) -> FineTuning:
+    data = {
+        "corpus": f"jsonl:{ROOT / 'examples/documents.jsonl'}",
+        "start": {"size": "tiny", "tokenizer": str(vocabulary), "changes": QUICK},
+        "output": output,
+        "epochs": 3,
+        "optimisation": {"learning_rate": 3e-3, "batch_documents": 1, "bf16": False},
+        **changes,
+    }
+    return make_settings(FineTuning, data, "test")

@@ -1,0 +1,139 @@
+"""What a bulk run reads, and in which shards: places, records and plans, without Ray."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from formnet.cli.options import size
+from formnet.errors import SettingsError
+from formnet.scale import places, plan, records
+from formnet.scale.places import find_place
+from formnet.writers import write
+from plain_documents import documents
+
+
+def test_a_place_is_a_path_or_a_url(tmp_path: Path) -> None:
+    for address in (str(tmp_path), tmp_path.as_uri(), f"local://{tmp_path}"):  # pyarrow's, and fsspec's
+        folder = find_place(address) / "a" / "b"
+        folder.make_folder()
+        (folder / "two.pdf").write(b"2")
+        (folder / "one.pdf").write(b"1")
+        assert [file.address for file in find_place(address).files()] == [
+            f"{address}/a/b/one.pdf",
+            f"{address}/a/b/two.pdf",
+        ]
+        assert folder.names() == ["one.pdf", "two.pdf"]
+        with (folder / "two.pdf").open() as file:
+            assert file.read() == b"2"
+        assert (folder / "one.pdf").kind == "file"
+        assert (folder / "three.pdf").kind == "nothing"
+        shutil.rmtree(tmp_path / "a")
+    with pytest.raises(SettingsError, match="no filesystem that is known here"):
+        find_place("nowhere://at/all")
+
+
+def test_a_url_keeps_its_options() -> None:
+    place = places.Place("s3://bucket/folder?region=eu-west-1", None, "bucket/folder") / "a.pdf"
+    assert (place.address, place.path) == ("s3://bucket/folder/a.pdf?region=eu-west-1", "bucket/folder/a.pdf")
+
+
+def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = find_place(str(tmp_path)) / "part.parquet"
+    place.write(b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(places.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        place.write(b"new")
+    assert [file.name for file in tmp_path.iterdir()] == ["part.parquet"]
+    assert (tmp_path / "part.parquet").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("shard", [1, 3, 7, 1000])
+def test_every_line_is_in_one_shard(shard: int, tmp_path: Path) -> None:
+    texts = [b'{"a": %d}' % (10**k) for k in range(40)]
+    source = tmp_path / "a.jsonl"
+    source.write_bytes(b"\n\n".join(texts))  # blank lines, and no end of the last
+    for ranges, read in (
+        (list(plan._cut(find_place(str(source)), shard) or ()), records.lines),
+        (list(plan._cut(_packed(source), shard) or ()), records.packed_lines),
+    ):
+        place = find_place(str(source if read is records.lines else _packed(source).path))
+        found = [record.raw for one in ranges for record in read(place, one.start, one.stop)]
+        assert [raw.strip() for raw in found if raw] == texts
+
+
+def _packed(source: Path) -> places.Place:
+    packed = source.with_name("b.jsonl.gz")
+    packed.write_bytes(gzip.compress(source.read_bytes()))
+    return find_place(str(packed))
+
+
+def test_lines_too_long_and_packing_that_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "LONGEST_LINE", 20)
+    source = tmp_path / "a.jsonl"
+    source.write_bytes(b'{"a": 1}\n' + b"x" * 50 + b'\n{"a": 2}\n')
+    found = list(records.lines(find_place(str(source)), 0, 1000))
+    assert [record.raw for record in found] == [b'{"a": 1}\n', None, b'{"a": 2}\n']
+    assert "is longer than" in (found[1].reason or "")
+    broken = tmp_path / "a.jsonl.gz"
+    broken.write_bytes(gzip.compress(b'{"a": 1}\n' * 3)[:-4])
+    *good, last = records.packed_lines(find_place(str(broken)), 0)
+    assert len(good) == 3
+    assert "cannot be unpacked" in (last.reason or "")
+
+
+def test_rows_are_read_by_row_group(tmp_path: Path) -> None:
+    source = tmp_path / "a.parquet"
+    write(documents(150), source)  # in groups of 64
+    ranges = list(plan._cut(find_place(str(source)), 20) or ())
+    assert [one.follows for one in ranges] == [False, True, True, True, False, True, True, False]
+    found = [json.loads(r.raw)["id"] for one in ranges for r in records.rows(find_place(str(source)), *one[2:4])]
+    assert found == [f"document {number}" for number in range(150)]
+
+
+def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path) -> None:
+    for name in ("b/2.pdf", "a.pdf", "b/1.png", "notes.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "b" / "again").symlink_to(tmp_path)
+    (tmp_path / "list.txt").write_text("b/1.png\n\n" + str(tmp_path / "a.pdf") + "\n")
+
+    def names(source: str) -> list[str]:
+        return [file.path.removeprefix(f"{tmp_path}/") for file in plan.find_files(source)]
+
+    assert names(str(tmp_path)) == ["a.pdf", "b/1.png", "b/2.pdf"]
+    assert names(f"{tmp_path}/**/*.p*") == ["a.pdf", "b/1.png", "b/2.pdf"]
+    assert names(f"{tmp_path}/*.pdf") == names(f"file://{tmp_path}/*.pdf") == ["a.pdf"]
+    assert names(f"{tmp_path}/list.txt") == ["b/1.png", "a.pdf"]
+    with pytest.raises(SettingsError, match="no such file or folder"):
+        names(f"{tmp_path}/nothing")
+    with pytest.raises(SettingsError, match="holds no file that can be read"):
+        plan.write_plan(f"{tmp_path}/*.tiff", find_place(str(tmp_path)), 1)
+
+
+def test_few_blocks_for_many_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = tmp_path / "scans"
+    scans.mkdir()
+    for number in range(30):
+        (scans / f"{number:02}.pdf").write_bytes(b"x")
+    output = find_place(str(tmp_path))
+    written = plan.write_plan(str(scans), output, 2)
+    assert written == (15, 30)
+    assert len(plan.read_plan(output, np.zeros(15, np.bool_))) == 15
+    monkeypatch.setattr(plan, "MOST_BLOCKS", 4)
+    done = np.arange(15) == 3
+    blocks = plan.read_plan(output, done)
+    assert len(blocks) <= 4
+    assert pa.concat_tables(blocks)["number"].to_pylist() == [n for n in range(15) if n != 3]
+
+
+def test_sizes() -> None:
+    assert [size(text) for text in ("2GiB", "512 MB", "1k", "7")] == [2 * 2**30, 512 * 10**6, 1024, 7]

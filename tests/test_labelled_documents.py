@@ -1,0 +1,80 @@
+"""The labelled documents of a run: what is held out of them, and the batches that they come in."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formnet.builder import DocumentBuilder
+from formnet.corpora import open_corpus
+from formnet.document import Document
+from formnet.errors import SettingsError
+from formnet.training.batching import Plan
+from formnet.training.labelled import Labelled, hold_out, load_labelled, with_segment_boxes
+from formnet.training.settings import Optimisation
+from formnet.writers import write
+from small_runs import settings_for
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_fields_with_one_value_are_told_from_entities_of_many(vocabulary: Path, tmp_path: Path) -> None:
+    def written(**changes: object) -> dict[str, Labelled]:
+        build = DocumentBuilder("a")
+        build.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
+        document = replace(build.done({"total": "9.00"}), **changes)  # type: ignore[arg-type]
+        write([document], tmp_path / "a.jsonl")
+        return load_labelled(settings_for(vocabulary, tmp_path, corpus=f"jsonl:{tmp_path / 'a.jsonl'}"))
+
+    assert written()["jsonl"].once
+    build = DocumentBuilder("a")
+    build.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
+    items = tuple(build.done().entity("item", [i]) for i in (1, 2))
+    assert not written(entities=items)["jsonl"].once
+
+
+def test_validation_belongs_to_a_corpus(vocabulary: Path, tmp_path: Path) -> None:
+    run = settings_for(vocabulary, tmp_path, validation="funsd:nowhere")
+    with pytest.raises(SettingsError, match="belongs to no corpus"):
+        load_labelled(run)
+    spec = f"jsonl:{ROOT / 'examples/documents.jsonl'}"
+    with pytest.raises(SettingsError, match="join them"):
+        load_labelled(settings_for(vocabulary, tmp_path, validation=[spec, spec]))
+
+
+def test_a_plan_holds_every_document_once_an_epoch_and_ranks_share_it() -> None:
+    lengths = np.random.default_rng(0).integers(10, 300, 50).tolist()
+    settings = Optimisation(batch_pieces=600, batch_documents=4)
+    one = Plan(lengths, settings, epochs=3, seed=1)
+    for epoch in range(3):
+        turns = [number for batch in one for e, number, _ in batch if e == epoch]
+        assert sorted(turns) == list(range(50))
+    assert list(one) == list(Plan(lengths, settings, epochs=3, seed=1))
+    assert list(one) != list(Plan(lengths, settings, epochs=3, seed=2))
+    shares = [Plan(lengths, settings, 3, 1, rank, 2) for rank in (0, 1)]
+    assert len(shares[0]) == len(shares[1])
+    for left, right in zip(*shares, strict=True):
+        assert all(len(share) <= 4 for share in (left, right))
+    held = sorted(turn[:2] for share in shares for batch in share for turn in batch if not turn[2])
+    assert held == sorted((epoch, number) for epoch in range(3) for number in range(50))
+
+
+def test_what_is_held_out_stays_held_out(documents: list[Document]) -> None:
+    many = [replace(documents[0], id=f"document {i}") for i in range(200)]
+    kept, held = hold_out(many, 0.2)
+    assert 20 < len(held) < 60
+    assert {d.id for d in kept}.isdisjoint(d.id for d in held)
+    fewer_kept, _ = hold_out(many[:100], 0.2)
+    assert {d.id for d in fewer_kept} <= {d.id for d in kept}
+    with pytest.raises(SettingsError, match="leaves one side empty"):
+        hold_out(many[:1], 0.2)
+
+
+def test_segment_boxes_are_the_entities(data: Path) -> None:
+    document = next(iter(open_corpus(f"funsd:{data / 'funsd'}@train")))
+    easier = with_segment_boxes(document)
+    entity = next(e for e in document.entities if len(e.words) > 1)
+    boxes = easier.boxes[list(entity.words)]
+    assert (boxes == boxes[0]).all()
+    assert np.array_equal(boxes[0, :2], document.boxes[list(entity.words), :2].min(axis=0))

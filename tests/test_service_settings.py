@@ -1,0 +1,31 @@
+"""The service without Ray: settings that cannot be, and names of files that are only shown."""
+
+from pathlib import Path
+
+import pytest
+
+from formnet.errors import SettingsError
+from formnet.scale.service.bodies import plain_name
+from formnet.scale.service.keys import load_digests
+from formnet.scale.service.settings import Settings
+
+
+def test_settings_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="both be called"):
+        Settings(models=["a/receipts", "b/receipts"])
+    monkeypatch.delenv("FORMNET_API_KEYS", raising=False)
+    assert load_digests(None) == ()
+    (tmp_path / "keys").write_text("# none\n")
+    with pytest.raises(SettingsError, match="holds no key"):
+        load_digests(tmp_path / "keys")
+    (tmp_path / "keys").write_text("short\n")
+    with pytest.raises(SettingsError, match="too easily guessed"):
+        load_digests(tmp_path / "keys")
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "..", "a/../../b", "C:\\x\\b", "nul\0b", "\u202eb", "x" * 999, "", None]
+)
+def test_names_are_only_shown(name: str | None) -> None:
+    assert 0 < len(plain_name(name)) <= 200
+    assert not {*"/\\\0\u202e"} & set(plain_name(name))

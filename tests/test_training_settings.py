@@ -1,0 +1,88 @@
+"""What a run is told, and what it cannot be told."""
+
+from pathlib import Path
+
+import pytest
+
+from formnet.errors import SettingsError
+from formnet.experiments.compare import read_variants
+from formnet.modeling import FormNetForTagging
+from formnet.training.finetune import finetune
+from formnet.training.settings import FineTuning, PreTraining, Start, load_settings
+from formnet.training.start import load_start
+from small_runs import settings_for
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("variants", sorted((ROOT / "configs").glob("*/*.yaml")), ids=lambda file: file.stem)
+def test_shipped_choices_are_settings(variants: Path) -> None:
+    config = ROOT / "configs" / variants.name
+    for overrides in read_variants(variants).values():
+        load_settings(FineTuning, config, overrides)
+
+
+@pytest.mark.parametrize("config", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda file: file.stem)
+def test_shipped_configurations_are_settings(config: Path) -> None:
+    load_settings(PreTraining if config.stem.startswith("pretrain") else FineTuning, config)
+
+
+def test_settings_are_read_and_overridden(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text("corpus: funsd:x\nstart: {size: tiny, tokenizer: v}\noutput: o\n")
+    run = load_settings(FineTuning, file, ["seed=3", "optimisation.learning_rate=3e-5", "augmentation.drop=0.1"])
+    assert (run.seed, run.optimisation.learning_rate, run.augmentation.drop) == (3, 3e-5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "message"),
+    [
+        ("corpus: a\nstart: {size: tiny, tokenizer: v}\noutput: o\nepohcs: 3", None, "epohcs"),
+        ("corpus: a\nstart: {size: tiny}\noutput: o", None, "name a tokenizer"),
+        ("corpus: a\nstart: {size: tiny, encoder: minilm, tokenizer: v}\noutput: o", None, "just one of"),
+        ("start: {encoder: minilm}\noutput: o", None, "corpus: Field required"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o", "seed", "name=value"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o", "corpus.x=1", "has no parts"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o\nheld_out: 1.5", None, "held_out"),
+        ("[1, 2]", None, "not a list"),
+        ("a: [", None, "cannot be read as YAML"),
+    ],
+)
+def test_a_fault_in_settings_is_told_by_its_place(
+    tmp_path: Path, text: str, override: str | None, message: str
+) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        load_settings(FineTuning, file, [override] if override else ())
+
+
+def test_a_missing_start_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"config\.json"):
+        load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+    (tmp_path / "config.json").write_text("{")
+    for bad in (Start(checkpoint=tmp_path), Start(encoder=str(tmp_path))):
+        with pytest.raises(SettingsError, match="cannot begin from"):
+            load_start(bad, FormNetForTagging)
+
+
+def test_an_unknown_size_is_explained(vocabulary: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no size 'giant'; known are a1"):
+        load_start(Start(size="giant", tokenizer=str(vocabulary)), FormNetForTagging)
+
+
+def test_what_cannot_be_is_refused(vocabulary: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be more than all"):
+        settings_for(vocabulary, tmp_path, augmentation={"raster": 0.6, "shuffled": 0.6})
+    with pytest.raises(SettingsError, match="warm_up"):
+        settings_for(vocabulary, tmp_path, optimisation={"warm_up": 1})
+    with pytest.raises(SettingsError, match="has no hiden_size"):
+        load_start(Start(size="tiny", tokenizer=str(vocabulary), changes={"hiden_size": 8}), FormNetForTagging)
+    with pytest.raises(SettingsError, match="one for each"):
+        finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
+
+
+def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path) -> None:
+    run = settings_for(vocabulary, tmp_path, letterheads={"jsonl": "nobody"})
+    with pytest.raises(SettingsError, match="no head 'nobody'; there are jsonl"):
+        finetune(run)
