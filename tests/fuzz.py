@@ -10,7 +10,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 HOSTILE = Path(__file__).parent / "hostile"
 #: An input that takes longer is as bad as one that raises.
@@ -94,7 +96,13 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=600)
     chosen = options.parse_args()
     with atheris.instrument_imports(include=["formnet", "PIL", "defusedxml", "xml", "json"]):
-        pass
+        import formnet.corpora.label_studio
+        import formnet.images
+        import formnet.pdfs
+        import formnet.readers
+
+        for module in iter_modules(formnet.readers.__path__):  # they are loaded when asked for, which is too late
+            import_module(f"formnet.readers.{module.name}")
     work = Path(tempfile.mkdtemp())
     corpus = work / "corpus"
     corpus.mkdir()
