@@ -107,16 +107,22 @@ class Extractor:
         Heads decide independently of each other; one can be asked alone.
         """
         found: list[list[Entity]] = [[] for _ in documents]
+        for i, entities in self.as_found(documents, head):
+            found[i] = entities
+        return found
+
+    def as_found(self, documents: Sequence[Document], head: str | None = None) -> Iterator[tuple[int, list[Entity]]]:
+        """Give the same with the document's number, as batches are done: the longest documents first."""
         for part, scores in self._batches(documents):
             some = [documents[i] for i in part]
+            found: list[list[Entity]] = [[] for _ in some]
             for name, own in self.by_head(scores).items():
                 if head in (None, name):
                     decoded = decode(own / self.temperature(name), some, self.heads[name], once=self.once(name))
-                    for i, entities in zip(part, decoded, strict=True):
-                        found[i] += entities
-        for entities in found:
-            entities.sort(key=lambda entity: entity.words)
-        return found
+                    for entities, more in zip(found, decoded, strict=True):
+                        entities += more
+            for i, entities in zip(part, found, strict=True):
+                yield i, sorted(entities, key=lambda entity: entity.words)
 
     def by_head(self, scores: Scores) -> dict[str, Scores]:
         """Take scores [..., T] apart into each head's."""

@@ -37,7 +37,7 @@ RESULT_SCHEMA = pa.schema(
         ("fatal", pa.bool_()),  # whether no other could be
     ]
 )
-#: What a process may take to load torch and a model.
+#: What a process may take to load torch and a model, or to compile one.
 _SECONDS_TO_LOAD = 120.0
 #: What documents bring that is not asked for here.
 _KNOWN_BEFORE = ("entities", "links", "fields")
@@ -101,15 +101,20 @@ class ExtractionActor:
                 documents[i] = self._parse(item, careful=careful)
             except FormNetError as error:
                 rows[i] = failed(None, item.source, str(error))
-        # A process that is stuck cannot say so; its shard comes again, and carefully.
-        faulthandler.dump_traceback_later(self.work.seconds * (len(documents) + 1), exit=True)
+        numbers = list(documents)
+        self._watch()
         try:
-            answers = list(_entities(extractor, list(documents.values())))
+            for k, answer in _entities(extractor, list(documents.values())):
+                i = numbers[k]
+                rows[i] = self._row(documents[i], items[i].source, answer)
+                self._watch()
         finally:
             faulthandler.cancel_dump_traceback_later()
-        for (i, document), answer in zip(documents.items(), answers, strict=True):
-            rows[i] = self._row(document, items[i].source, answer)
         return [rows[i] for i in range(len(items))]
+
+    def _watch(self) -> None:
+        """End this process unless an answer comes in time; stuck, it cannot tell. Its shard comes again, with care."""
+        faulthandler.dump_traceback_later(self.work.seconds + _SECONDS_TO_LOAD, exit=True)
 
     def _row(self, document: Document, source: str, answer: list[Entity] | Exception) -> Row:
         try:
@@ -136,16 +141,16 @@ def parse(raw: bytes) -> Document:
     return from_json({k: v for k, v in data.items() if k not in _KNOWN_BEFORE} if isinstance(data, dict) else data)
 
 
-def _entities(extractor: "Extractor", documents: Sequence[Document]) -> Iterator[list[Entity] | Exception]:
-    """Extract from all at once; if that fails, from one after the other, and give the error of the one that does."""
+def _entities(extractor: "Extractor", documents: Sequence[Document]) -> Iterator[tuple[int, list[Entity] | Exception]]:
+    """Extract from all, batch by batch; after a failure each that is left alone, so that it fails only for itself."""
+    left = dict(enumerate(documents))
     try:
-        yield from extractor.entities(documents)
+        for i, found in extractor.as_found(documents):
+            del left[i]
+            yield i, found
     except Exception as error:  # whatever a document does to the network is its own misfortune
-        if len(documents) == 1:
-            yield error
-        else:
-            for document in documents:
-                yield from _entities(extractor, [document])
+        for i, document in left.items():
+            yield i, error if len(documents) == 1 else next(_entities(extractor, [document]))[1]
 
 
 @cache
