@@ -4,6 +4,7 @@ import csv
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import torch
 from PIL import Image
 from tokenizers import Tokenizer
+from torch._dynamo.utils import counters
 from typer.testing import CliRunner
 
 from formnet import images
@@ -26,7 +28,7 @@ from formnet.extractor import Extractor, labels_of
 from formnet.labels import TagScheme
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.models import find_model
-from formnet.readers import read
+from formnet.readers import read, read_one
 from formnet.views.overlay import draw_entities, file_name, save_overlays
 from formnet.views.report import write_report
 from paper import LINES, picture, text_pdf
@@ -122,6 +124,21 @@ def test_it_may_be_sent_shared_and_asked_again(extractor: Extractor, pdf: Path, 
         alone = extractor.extract(one)
         assert [(e.label, e.words) for e in alone.entities] == [(e.label, e.words) for e in many.entities]
         assert np.allclose([e.score for e in alone.entities], [e.score for e in many.entities], atol=1e-4)
+
+
+def test_warming_up_changes_nothing_and_spares_later_compiling(
+    model: Path, extractor: Extractor, pdf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("formnet.extractor.WARM_UP", ((700,), (300,)))  # all take a minute
+    warm = Extractor.from_pretrained(model)
+    warm.warm_up()
+    assert warm.model.config.attention_backend == "compiled"
+    compiled = counters["stats"]["unique_graphs"]
+    assert compiled
+    page = read_one(pdf)
+    document = replace(page, pages=page.pages * (200 // page.num_words))
+    assert np.allclose(extractor.scores([document])[0], warm.scores([document])[0], atol=1e-4)
+    assert counters["stats"]["unique_graphs"] == compiled
 
 
 def test_models_are_found_or_explained(model: Path, tmp_path: Path) -> None:

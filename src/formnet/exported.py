@@ -66,13 +66,10 @@ def export_onnx(model: FormNetForTagging, folder: Path, *, int8: bool = False) -
         raise SettingsError("exporting needs more packages; run pip install 'formnet[onnx]'.") from error
     folder.mkdir(parents=True, exist_ok=True)
     backend = model.config.attention_backend
-    before = [layer.backend for layer in _with_backend(model)]
     try:
-        _use(model, ["gathered"] * len(before))
         model.config.attention_backend = "gathered"
         program = _traced(model.eval())
     finally:
-        _use(model, before)
         model.config.attention_backend = backend
     target = folder / GRAPH
     model.config.save_pretrained(folder)
@@ -144,15 +141,6 @@ def _example(node_features: int, edge_features: int) -> tuple[Tensor, ...]:
         (torch.arange(8) % words).expand(2, words, -1).contiguous(),
         torch.tensor(edges, dtype=torch.float32),
     )
-
-
-def _with_backend(model: nn.Module) -> list[Any]:
-    return [module for module in model.modules() if hasattr(module, "backend")]
-
-
-def _use(model: nn.Module, backends: list[str]) -> None:
-    for module, backend in zip(_with_backend(model), backends, strict=True):
-        module.backend = backend
 
 
 @contextmanager

@@ -23,13 +23,14 @@ from formnet.errors import SettingsError
 from formnet.exported import GRAPH, OnnxNetwork
 from formnet.labels import TagScheme
 from formnet.modeling import FormNetForTagging
+from formnet.modeling.local_attention import has_compiler
 from formnet.models import find_model
 from formnet.ocr import OcrEngine
 from formnet.readers import read_one
 
 #: Pieces that are scored together. Engines that write every pair of the band out want them to stay in the cache.
 BATCH_PIECES, ONNX_BATCH_PIECES = 8192, 1024
-#: Batches of pages to warm up with, in words: one worth compiling for, then what shapes are told apart by.
+#: Batches of pages to warm up with, in words: what shapes are told apart by when they are compiled.
 WARM_UP = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
 
 Scores = NDArray[np.float32]
@@ -168,7 +169,9 @@ class Extractor:
         return np.einsum("hwq,vq->hwv", looks, of_word)
 
     def warm_up(self) -> None:
-        """Have everything loaded and compiled now, which takes up to a minute, rather than when documents come."""
+        """Load and compile everything now, which takes up to a minute, so that small batches are fast, too."""
+        if has_compiler():
+            self.model.config.attention_backend = "compiled"
         for batch in WARM_UP:
             self.entities([_page_of(words) for words in batch])
 

@@ -32,7 +32,7 @@ class EtcLayer(GradientCheckpointingLayer):
         super().__init__()
         width, heads = config.hidden_size, config.num_attention_heads
         assert config.intermediate_size is not None
-        self.heads, self.backend = heads, config.attention_backend
+        self.heads, self.config = heads, config
         self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
         self.rich = RichAffine(heads, width // heads) if config.rich_attention else None
         # The global token has no place to be right or wrong about; this is what a head adds to its score instead.
@@ -62,7 +62,7 @@ class EtcLayer(GradientCheckpointingLayer):
     def attend(self, states: Tensor, layout: Layout) -> Tensor:
         """Gather values from the neighbourhood and the global token: [B, 1 + N, d]."""
         query, key, value, tokens = self._project(states)
-        backend = choose_backend(self.backend, query)
+        backend = choose_backend(self.config.attention_backend, query)
         local = local_attention(tokens, layout, backend)
         merge = fused(with_global) if backend == "compiled" else with_global
         look = fused(global_attention) if backend == "compiled" else global_attention

@@ -7,6 +7,7 @@ attended values and the logarithm of each row's normaliser, with which the globa
 
 import math
 import shutil
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from torch.nn import functional as F  # noqa: N812
 from formnet.modeling.attention_inputs import Layout, Tokens
 from formnet.modeling.band import MASKED
 from formnet.modeling.rich_attention import rich_scores
-from formnet.modeling.tiles import band_attention, has_compiled
+from formnet.modeling.tiles import band_attention
 
 BACKENDS = ("auto", "dense", "blocked", "compiled", "flex", "gathered")
 #: From this many tokens on, inference is worth the wait for a compiler.
@@ -99,17 +100,22 @@ def global_attention(query: Tensor, keys: Tensor, values: Tensor, valid: Tensor)
     return (scores.softmax(1)[..., None] * values.to(dtype)).sum(1).to(values.dtype)
 
 
-def choose_backend(backend: str, query: Tensor) -> str:
-    """Compile for training and long documents, where a compiler is at hand, and go on with what was compiled.
+def choose_backend(backend: str, states: Tensor, worth: int = WORTH_COMPILING) -> str:
+    """Compile for training and for long batches, where a compiler is at hand; otherwise take plain tiles.
 
-    Otherwise take plain tiles.
+    What was done before decides nothing, so that the same batch always gives the same numbers.
     """
     if backend not in BACKENDS:
         raise ValueError(f"attention backend {backend!r} is not among {', '.join(BACKENDS)}.")
     if backend != "auto":
         return backend
-    if torch.compiler.is_compiling() or query.dtype == torch.float64:
+    if torch.compiler.is_compiling() or states.dtype == torch.float64:
         return "blocked"
-    long_enough = query.requires_grad or query.shape[0] * query.shape[1] >= WORTH_COMPILING or has_compiled()
-    can_compile = query.is_cuda or shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
-    return "compiled" if long_enough and can_compile else "blocked"
+    long_enough = states.requires_grad or states.shape[0] * states.shape[1] >= worth
+    return "compiled" if long_enough and (states.is_cuda or has_compiler()) else "blocked"
+
+
+@cache
+def has_compiler() -> bool:
+    """Tell whether torch.compile has what it needs on a processor."""
+    return any(shutil.which(name) for name in ("g++", "c++", "clang++"))

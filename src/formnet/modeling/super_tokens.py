@@ -13,7 +13,7 @@ from transformers.activations import ACT2FN
 
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
-from formnet.modeling.local_attention import choose_backend
+from formnet.modeling.local_attention import WORTH_COMPILING, choose_backend
 from formnet.modeling.tiles import fused
 
 
@@ -52,7 +52,7 @@ class GraphLayer(nn.Module):
         self.receiver = nn.Linear(width, width)  # h_i
         self.sender = nn.Linear(width, width, bias=False)  # h_j
         self.edge = nn.Linear(config.edge_features, width, bias=False)  # e_ij
-        self.activation, self.backend = ACT2FN[config.hidden_act], config.attention_backend
+        self.activation, self.config = ACT2FN[config.hidden_act], config
         self.message = nn.Linear(width, width)
         self.attention = nn.Linear(width, width, bias=False)
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
@@ -64,7 +64,7 @@ class GraphLayer(nn.Module):
         # m_ij = V·hidden + c; its score is (A h_i)·m_ij, so Vᵀ is applied to the word's side of it.
         asked = torch.matmul(self.attention(states), self.message.weight.to(states.dtype))  # [B, W, d]
         gather = gathered_messages
-        if choose_backend(self.backend, states) == "compiled":
+        if choose_backend(self.config.attention_backend, states, WORTH_COMPILING // 2) == "compiled":  # in words
             gather = fused(gathered_messages)
         gathered = gather(self.receiver(states), sent, self.edge(edges), asked, there, self.activation)
         messages = self.message(gathered) * there.any(-1, keepdim=True)

@@ -371,11 +371,6 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return torch.compile(function, options=_INLINE)
 
 
-def has_compiled() -> bool:
-    """Tell whether this process has compiled tiles already."""
-    return _compiled.cache_info().currsize > 0
-
-
 @cache
 def fused(function: Callable[..., Any]) -> Callable[..., Any]:
     """Fuse the small work around the tiles, for whatever lengths come."""
