@@ -13,6 +13,7 @@ from formnet.errors import SettingsError
 from formnet.evaluation.calibration import fit_temperature
 from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.evaluate import judge, report
+from formnet.evaluation.fields import field_counts
 from formnet.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
 from formnet.training.batching import Documents, Plan, put_together
@@ -86,10 +87,20 @@ def _letterheads(run: FineTuning, parts: Mapping[str, Labelled]) -> dict[int, li
 
 
 def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:
+    """Score as users would: values where they were keyed in, whole entities where those were marked."""
+
+    parts = [(head, part) for head, part in zip(extractor.heads, held_out, strict=True) if part]
+
     def look(_: torch.nn.Module) -> dict[str, float]:
-        parts = zip(extractor.heads, held_out, strict=True)
-        judged = [one for head, part in parts if part for one in judge(extractor, part, head).documents]
-        score = sum_counts(one.counts for one in judged).micro.score
+        counts = []
+        for head, part in parts:
+            judged, scheme = judge(extractor, part, head)
+            if any(document.fields for document in part):
+                found = [one.found for one in judged]
+                counts += field_counts(part, found, scheme.entity_types).by_document
+            else:
+                counts += [one.counts for one in judged]
+        score = sum_counts(counts).micro.score
         return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
     return look
