@@ -20,8 +20,6 @@ Scores = NDArray[np.float64]
 NEVER = -np.inf
 #: An entity less likely than this is none; of a type that a document has once, so many places are looked at.
 LEAST_CHANCE, CANDIDATES = 0.3, 8
-#: What may stand around a value in one place and not in another.
-_EDGES = " .,:;()[]$€£"
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def decode(
 ) -> list[list[Entity]]:
     """Give each document's entities, with the probability of each: `scores` is [B, W, T].
 
-    These are the entities on the best path; or, if a document has every type `once`, the likeliest value of each type.
+    These are the entities on the best path; or, if a document has every type `once`, the likeliest place of each type.
     What is less likely than `LEAST_CHANCE` is left out: it would more often be wrong than right, by far. No entity runs
     over a page break.
     """
@@ -186,21 +184,17 @@ def decode(
 
 
 def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme) -> list[Entity]:
-    """Give the likeliest value of each type; one that stands in several places has the chances of all of them.
+    """Give the likeliest place of each type; they are taken by falling chance, and none has a word of another.
 
-    Values are taken by falling chance, and none has a word of another.
+    That a value stands in several places does not make it likelier: those places are not independent witnesses.
     """
-    values = []
-    for kind, label in enumerate(scheme.entity_types):
-        said: dict[str, tuple[float, range]] = {}
-        for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist():
-            words = range(int(start[last, kind]), last + 1)
-            text = "".join(document.texts[words.start : words.stop]).casefold().strip(_EDGES)
-            doubt, place = said.get(text, (1.0, words))  # the likeliest place comes first
-            said[text] = (doubt * -float(np.expm1(log[last, kind])), place)
-        values += [(1 - doubt, label, place) for doubt, place in said.values()]
+    places = [
+        (float(np.exp(log[last, kind])), label, range(int(start[last, kind]), last + 1))
+        for kind, label in enumerate(scheme.entity_types)
+        for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist()
+    ]
     found: list[Entity] = []
-    for chance, label, words in sorted(values, key=lambda value: -value[0]):
+    for chance, label, words in sorted(places, key=lambda place: -place[0]):
         taken = any(label == entity.label or set(words).intersection(entity.words) for entity in found)
         if chance >= LEAST_CHANCE and not taken:
             found.append(document.entity(label, words, chance))
