@@ -21,19 +21,25 @@ def provenance(**configuration: Any) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """Give the commit of the source tree, marked if there are changes that it does not hold; none if installed."""
+    """Give the commit of the source tree, marked if what runs has changed since; none if installed."""
     try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],  # noqa: S607
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
+        commit = _git("rev-parse", "--short=12", "HEAD")
+        changed = _git("status", "--porcelain", "--", ":/src/**/*.py", ":/configs", ":/pyproject.toml")
     except (OSError, subprocess.SubprocessError):
         return None
-    return described.stdout.strip() or None
+    return f"{commit}-dirty" if changed else commit
+
+
+def _git(*words: str) -> str:
+    told = subprocess.run(  # noqa: S603
+        ["git", *words],  # noqa: S607
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
+    )
+    return told.stdout.strip()
 
 
 def _cpu() -> str:

@@ -120,6 +120,7 @@ def evaluation(record: dict[str, Any]) -> str:
 SHIPPED = {
     "receipts-sroie": ("receipts", "SROIE", "company, date, address, total"),
     "receipts-cord": ("receipts", "CORD", "items, prices, totals: 30 labels"),
+    "ad-invoices": ("ad-invoices", "ad-buy", "contract, advertiser, gross amount, flight dates"),
 }
 
 
