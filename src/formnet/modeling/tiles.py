@@ -154,9 +154,10 @@ class _RichTiles(torch.autograd.Function):
         lost = ~(log_normaliser.abs() < HEADROOM).all(2).all(0)  # [H], also where a row is not a number
         if bool(lost.any()):
             heads = lost.nonzero().squeeze(1)
+            tile = _compiled(_careful_tile) if compiled else _careful_tile
             cut = _tiles(_of_heads(laid, heads), band, sharp[heads])
             for part in _parts(laid.query[:, heads]):
-                values[part, heads], log_normaliser[part, heads] = _careful_tile(*cut(part))
+                values[part, heads], log_normaliser[part, heads] = tile(*cut(part))
         ctx.save_for_backward(*laid, sharp, values, log_normaliser)
         ctx.band, ctx.compiled, ctx.shape = band, compiled, query.shape
         return _lay_back(values, query), _lay_back(log_normaliser, query)
