@@ -84,7 +84,8 @@ def reference(archive: Path, model: Path, tmp_path_factory: pytest.TempPathFacto
 
 
 def start(source: object, output: Path, model: Path, *words: object, **environment: str) -> subprocess.Popen[str]:  # noqa: F811
-    command = [sys.executable, "-m", "formnet.cli", "bulk", source, output, "--model", model, "--workers", 1]
+    command = [sys.executable, "-m", "formnet.cli", "bulk", source, output, "--model", model]
+    command += ["--workers", 1, "--no-warm-up"]
     if "--shard" not in words:
         command += ["--shard", SHARD]
     return subprocess.Popen(

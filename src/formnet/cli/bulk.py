@@ -29,6 +29,7 @@ def bulk(
     memory: Annotated[
         int, typer.Option("--memory-per-document", metavar="SIZE", parser=size, help="What reading a file may take.")
     ] = "2GiB",  # type: ignore[assignment] # the parser makes it a number
+    warm_up: Annotated[bool, typer.Option(help="Compile networks first: faster, half a minute later.")] = True,
     min_score: Annotated[
         float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
     ] = 0.0,
@@ -44,7 +45,7 @@ def bulk(
     from formnet.scale.bulk import Bulk, run, to_json
     from formnet.scale.reading import Limits
 
-    asked = Bulk(source, output, model, ocr, shard, min_score, Limits(seconds, memory), workers, readers)
+    asked = Bulk(source, output, model, ocr, shard, min_score, Limits(seconds, memory), workers, readers, warm_up)
     try:
         summary = run(asked)
     except KeyboardInterrupt:

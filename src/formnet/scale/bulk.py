@@ -51,6 +51,7 @@ class Bulk:
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
     readers: int | None = None
+    warm_up: bool = True
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progre
     dataset = dataset.map_batches(
         ExtractionActor,
         fn_constructor_kwargs={
-            "work": Work(model, output.address, threads, bulk.limits.seconds, bulk.min_score, attempts)
+            "work": Work(model, output.address, threads, bulk.limits.seconds, bulk.min_score, attempts, bulk.warm_up)
         },
         batch_size=1,
         batch_format="pyarrow",

@@ -53,6 +53,7 @@ class Work:
     seconds: float  # for one document
     least: float
     attempts: Any
+    warm_up: bool
 
 
 class ExtractionActor:
@@ -64,6 +65,8 @@ class ExtractionActor:
         self.extractor: Extractor | None = None
         try:
             self.extractor = _extractor(work.model, work.threads)
+            if work.warm_up:
+                self.extractor.warm_up()
         except FormNetError as error:
             self.failure = str(error)
 
