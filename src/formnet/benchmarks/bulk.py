@@ -58,7 +58,6 @@ def benchmark(
         "documents_per_second_on_one_core": alone["documents_per_second"],
         "extractor_documents_per_second": float(np.median(bare)),
         "startup_seconds": float(np.median([run["startup_seconds"] for run in runs])),
-        "driver_memory_mb": float(max(run["driver_memory_mb"] for run in runs)),
         "errors": sum(run["errors"] for run in runs),
     }
 

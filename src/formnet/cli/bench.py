@@ -138,26 +138,33 @@ def bulk(
     documents: Annotated[int, typer.Option(min=1, help="How many; a smaller corpus is gone through again.")] = 2000,
     repeats: Repeats = 3,
     shard: Annotated[int, typer.Option(min=1, help="Documents to a part: few, so that workers end together.")] = 64,
-    growth: Annotated[
-        bool, typer.Option("--growth", help="Also the driver's memory at up to 100,000 tiny documents.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a bulk run against the bare extractor on the same documents and cores; start-up is told apart."""
     prepare()
-    from formnet.benchmarks import bulk as measured
+    from formnet.benchmarks.bulk import benchmark
 
     chosen = _first(corpus, documents)
-    result = measured.benchmark(model, chosen, documents, repeats, shard)
-    if growth:
-        result["growth"] = measured.growth(model)
+    result = benchmark(model, chosen, documents, repeats, shard)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
     typer.echo(f"bulk at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
     typer.echo(f"  {result['documents_per_second']:.1f} documents/s after {result['startup_seconds']:.1f} s to start")
-    for row in result.get("growth", []):
+
+
+@app.command()
+def growth(model: Model, as_json: AsJson = False) -> None:
+    """Measure a bulk run's driver, whose memory should not grow with the archive: up to 100,000 tiny documents."""
+    prepare()
+    from formnet.benchmarks.bulk import growth as measure
+
+    result = {"rows": measure(model)}
+    if as_json:
+        print_json(result, model=model)
+        return
+    for row in result["rows"]:
         typer.echo(f"{row['documents']:>9,} documents  driver {row['driver_memory_mb']:6.0f} MB")
 
 

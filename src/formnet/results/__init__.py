@@ -41,6 +41,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "extract": costs.extract,
     "onnx": costs.onnx,
     "bulk": costs.bulk,
+    "growth": costs.growth,
     "sizing": costs.sizing,
     "serve": costs.serve,
     "overload": costs.overload,

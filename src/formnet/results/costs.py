@@ -110,9 +110,14 @@ def bulk(record: dict[str, Any]) -> str:
     rows.append(("pages a second, a core", f"{pages / record['cores']:.1f}"))
     rows.append(("words a page", f"{record['words'] / record['pages']:.0f}"))
     rows.append(("start-up, not counted", f"{record['startup_seconds']:.0f} s"))
+    return table(rows)
+
+
+def growth(record: dict[str, Any]) -> str:
+    """What the driver of a bulk run keeps in memory, for ever more documents."""
+    rows = [("documents", "parts", "the driver's memory")]
     rows += [
-        (f"the driver's memory, {row['documents']:,} documents", f"{row['driver_memory_mb']:.0f} MB")
-        for row in record.get("growth", [])
+        (f"{row['documents']:,}", f"{row['shards']:,}", f"{row['driver_memory_mb']:.0f} MB") for row in record["rows"]
     ]
     return table(rows)
 
