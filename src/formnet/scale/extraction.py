@@ -37,6 +37,8 @@ RESULT_SCHEMA = pa.schema(
         ("fatal", pa.bool_()),  # whether no other could be
     ]
 )
+#: Pieces that are scored together; a shard has few documents of like length, and larger batches would be padded more.
+BATCH_PIECES = 4096
 #: What a process may take to load torch and a model, or to compile one.
 _SECONDS_TO_LOAD = 120.0
 #: What documents bring that is not asked for here.
@@ -167,7 +169,7 @@ def _extractor(model: str, threads: int) -> "Extractor":
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
-    return Extractor.from_pretrained(model)
+    return Extractor.from_pretrained(model, batch_pieces=BATCH_PIECES)
 
 
 @ray.remote
