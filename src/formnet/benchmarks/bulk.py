@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from formnet.builder import DocumentBuilder
+from formnet.cores import own_cores
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor
-from formnet.scale.cluster import own_cores
 from formnet.writers import write
 
 #: Synthetic documents to see how the driver's memory grows.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import ray
 
+from formnet.cores import own_cores
 from formnet.errors import SettingsError
 
 
@@ -36,11 +37,6 @@ def cluster() -> Iterator[int]:
         yield max(int(ray.cluster_resources().get("CPU", 1)), 1)
     finally:
         ray.shutdown()
-
-
-def own_cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """transformers' Trainer with our batches, our groups of weights and our look at what was held out."""
 
+import atexit
 import os
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
 import torch
+from torch import distributed
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
@@ -58,6 +60,7 @@ class FormNetTrainer(Trainer):
 
     def run(self, *, resume: bool) -> None:
         """Train, from the last checkpoint if there is one and it is wanted, and leave the folder whole."""
+        atexit.register(leave_group)
         output = self.run_settings.output
         last = get_last_checkpoint(str(output)) if resume and output.is_dir() else None
         self.train(resume_from_checkpoint=last)
@@ -112,6 +115,12 @@ def batches_of(dataset: Any, **arguments: Any) -> "DataLoader[Any]":
 def this_process() -> tuple[int, int]:
     """Tell which process of how many this is, as torchrun says."""
     return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def leave_group() -> None:
+    """Untie this process from the others; left to the interpreter's end, their threads may abort it."""
+    if distributed.is_available() and distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def limit_threads(threads: int | None) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from formnet.scale.cluster import own_cores
+from formnet.cores import own_cores
 
 
 class Settings(BaseModel):
