@@ -99,7 +99,7 @@ CORE_HOUR = 0.04
 
 
 def bulk(record: dict[str, Any]) -> str:
-    """A bulk run beside the bare extractor, and the arithmetic from it to large archives."""
+    """A bulk run beside the bare extractor."""
     low, high = record["ratio_spread"]
     pages = record["documents_per_second"] * record["pages"] / record["documents"]
     rows = [("what", "measured")]

@@ -71,14 +71,16 @@ def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int,
             continue
         canvas = page_canvas(page, 0.35)
         found = [entity for entity in document.entities if entity.page == number]
-        taken: list[_Place] = []
-        frames = [[_scaled(box, canvas.scale) for box in entity.boxes] for entity in found]
-        for i, (entity, places) in enumerate(zip(found, frames, strict=True)):
-            rings = 1 + sum(other.words == entity.words for other in found[:i])  # what two heads found has two frames
-            places[:] = [_grown(place, rings) for place in places]
+        # What two heads found has two frames, one around the other.
+        rings = [1 + sum(other.words == entity.words for other in found[:i]) for i, entity in enumerate(found)]
+        frames = [
+            [_grown(_scaled(box, canvas.scale), ring) for box in entity.boxes]
+            for entity, ring in zip(found, rings, strict=True)
+        ]
+        for entity, places in zip(found, frames, strict=True):
             for place in places:
                 _frame(canvas.pen, place, colours[entity.label], dashed=needs_review(entity, least))
-                taken.append(place)
+        taken = [place for places in frames for place in places]
         for entity, (first, *_) in zip(found, frames, strict=True):
             _caption(canvas.pen, first, _said(entity), colours[entity.label], taken, canvas.image.size)
         yield number, canvas.finish()

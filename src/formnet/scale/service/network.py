@@ -27,7 +27,7 @@ def words_in(documents: Sequence[Document]) -> int:
 class Network:
     """A replica of one model; Serve makes the batches."""
 
-    def __init__(self, model: str, threads: int, warm: bool) -> None:
+    def __init__(self, model: str, threads: int, warm_up: bool) -> None:
         hold_caches()
         import torch
 
@@ -35,7 +35,7 @@ class Network:
 
         torch.set_num_threads(threads)
         self.extractor = Extractor.from_pretrained(model)
-        if warm:
+        if warm_up:
             self.extractor.warm_up()
 
     def labels(self) -> list[str]:
