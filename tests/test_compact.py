@@ -9,6 +9,7 @@ from formnet.compact import WEIGHTS, compress, prune_vocabulary, restore
 from formnet.document import Document
 from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import cut
+from formnet.errors import SettingsError
 from formnet.extractor import Extractor, labels_of
 from formnet.labels import TagScheme
 from formnet.modeling import FormNetConfig, FormNetForTagging
@@ -90,3 +91,31 @@ def test_training_starts_from_a_compact_model(extractor: Extractor, documents: l
     assert torch.allclose(ours, stored, atol=1e-2)
     matrices = (extractor.model.formnet.layers[0].query.weight, others.model.formnet.layers[0].query.weight)
     assert torch.allclose(*matrices, atol=1e-2)
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_tags_keep_their_weights_by_name(extractor: Extractor, tmp_path: Path, compact: bool) -> None:
+    extractor.save_pretrained(tmp_path, compact=compact)
+    assert isinstance(extractor.model, FormNetForTagging)
+    had = extractor.model.config.label2id
+    (scheme,) = extractor.heads.values()
+    types = tuple(reversed(scheme.entity_types))
+    for more in ((), ("iban",)):
+        labels = labels_of({"": TagScheme((*more, *types))})
+        begun = load_start(Start(checkpoint=tmp_path), FormNetForTagging, **labels)
+        assert begun.new == ({"classifier.weight", "classifier.bias"} if more else frozenset())
+        for name, number in labels["label2id"].items():
+            if name in had:
+                ours, theirs = begun.model.classifier.weight[number], extractor.model.classifier.weight[had[name]]
+                assert torch.allclose(ours, theirs, atol=1e-2 if compact else 0), name
+
+
+def test_weights_that_are_missing_or_broken_are_explained(extractor: Extractor, tmp_path: Path) -> None:
+    extractor.save_pretrained(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(SettingsError, match="cannot begin from"):
+        load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+    weights.unlink()
+    with pytest.raises(SettingsError, match=r"neither model\.safetensors nor"):
+        load_start(Start(checkpoint=tmp_path), FormNetForTagging)

@@ -5,8 +5,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
+from torch import Tensor
+from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.compact import WEIGHTS, restore
 from formnet.encoding import load_tokenizer
@@ -34,7 +38,7 @@ def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Net
     """Make the network and load its tokenizer; `labels` go into the configuration."""
     try:
         return _load(start, network, **labels)
-    except (ValueError, OSError) as error:  # what transformers says of folders and names that it cannot use
+    except (ValueError, OSError, SafetensorError) as error:  # what is said of folders and names that cannot be used
         source = start.checkpoint or start.encoder or start.size
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(f"start: cannot begin from {str(source)!r}: {reason}") from error
@@ -47,15 +51,8 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
     source = start.tokenizer
     if start.checkpoint is not None:
         folder = find_model(str(start.checkpoint))
-        config = FormNetConfig.from_pretrained(folder, **start.changes, **labels)
-        if (folder / WEIGHTS).is_file():
-            return _from_compact(folder, network(config), load_tokenizer(source or folder))
-        # A head that the checkpoint lacks, or has for other labels, starts anew.
-        options = {"ignore_mismatched_sizes": True, "output_loading_info": True, "use_safetensors": True}
-        loaded: Any = network.from_pretrained(folder, config=config, **options)  # type: ignore[arg-type]
-        found: dict[str, Any] = loaded[1]
-        new = {*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])}
-        return Begun(loaded[0], load_tokenizer(source or folder), frozenset(new))
+        model = network(FormNetConfig.from_pretrained(folder, **start.changes, **labels))
+        return Begun(model, load_tokenizer(source or folder), _take_over(model, folder))
     if start.encoder is not None:
         encoder = find_encoder(start.encoder)
         model = network(warm_config(encoder, **start.changes, **labels))
@@ -70,13 +67,34 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
     return Begun(network(FormNetConfig.of_size(start.size, **changes)), tokenizer)
 
 
-def _from_compact(folder: Path, model: Network, tokenizer: Tokenizer) -> Begun[Network]:
-    """Start from weights in eight bits; what does not fit starts anew."""
-    own = model.state_dict()
-    stored = restore(load_file(folder / WEIGHTS))
+@torch.no_grad()
+def _take_over(model: FormNetForTagging | FormNetForMaskedLM, folder: Path) -> frozenset[str]:
+    """Give a network the weights of a checkpoint; tell which it lacks, or has in another shape: they start anew."""
+    own, stored = model.state_dict(), _weights(folder)
+    if isinstance(model, FormNetForTagging):
+        # Tags are known by their names: the checkpoint may have them in another order, or not all of them.
+        had = FormNetConfig.from_pretrained(folder).label2id or {}
+        tags = model.config.label2id or {}
+        pairs = [(number, had[name]) for name, number in tags.items() if name in had]
+        for name in ("classifier.weight", "classifier.bias"):
+            theirs = stored.pop(name, None)
+            if theirs is None or not pairs:
+                continue
+            ours, rows = zip(*pairs, strict=True)
+            own[name][list(ours)] = theirs[list(rows)].to(own[name].dtype)
+            if len(pairs) == len(own[name]):
+                stored[name] = own[name]
     brought = {name: tensor for name, tensor in stored.items() if name in own and own[name].shape == tensor.shape}
     model.load_state_dict(brought, strict=False)
-    return Begun(model, tokenizer, frozenset({name for name, _ in model.named_parameters()} - set(brought)))
+    return frozenset({name for name, _ in model.named_parameters()} - set(brought))
+
+
+def _weights(folder: Path) -> dict[str, Tensor]:
+    if (folder / WEIGHTS).is_file():
+        return restore(load_file(folder / WEIGHTS))
+    if (folder / SAFE_WEIGHTS_NAME).is_file():
+        return load_file(folder / SAFE_WEIGHTS_NAME)
+    raise OSError(f"there is neither {SAFE_WEIGHTS_NAME} nor {WEIGHTS} in it.")
 
 
 def find_encoder(name: str) -> str:
