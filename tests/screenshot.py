@@ -1,6 +1,6 @@
 """Drop a document on a running service's page in Chromium, and keep what a person sees.
 
-python tests/screenshot.py http://127.0.0.1:8000/ examples/receipt.jpg docs/images/page.png
+python tests/screenshot.py http://127.0.0.1:8000/ examples/receipt.jpg docs/images/page.jpg
 """
 
 import asyncio
@@ -59,7 +59,7 @@ async def shoot(url: str, document: Path, target: Path) -> None:
         await browser.ask("DOM.setFileInputFiles", nodeId=chosen, files=[str(document.resolve())])
         await browser.until("!document.querySelector('#result').hidden")
         await asyncio.sleep(1)
-        picture = await browser.ask("Page.captureScreenshot", format="png")
+        picture = await browser.ask("Page.captureScreenshot", format="jpeg", quality=85)
     target.write_bytes(base64.b64decode(picture["data"]))
 
 

@@ -47,7 +47,9 @@ def corpus(record: dict[str, Any]) -> str:
     if "exact_string" in record:
         rows.append(("the same as exact strings", spread(record["exact_string"]), "SROIE's official way"))
         rows.append(("spans against aligned words", spread(record["spans"]), ""))
-    rows += [(f"{label}", spread(figures), "of it") for label, figures in record["per_type"].items()]
+    rows += [(label, spread(figures), "of it") for label, figures in record["per_type"].items()]
+    later = list(record["by_order"].items())[1:]
+    rows += [(f"read in {order} order", spread(figures), "all of it") for order, figures in later]
     for name, f1, parameters, conditions in PUBLISHED.get(record["test"].partition(":")[0], ()):
         rows.append((name, f"{f1:.2f}", f"{parameters} M parameters; {conditions}"))
     return table(rows)
