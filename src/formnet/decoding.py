@@ -86,15 +86,14 @@ def lattice(scores: NDArray[np.floating], lengths: NDArray[np.integer], scheme: 
     forward, backward = np.zeros((batch, words + 1)), np.zeros((batch, words + 1))
     forward_open, backward_open = (np.full((batch, words + 1, types), NEVER) for _ in range(2))
     with np.errstate(divide="ignore"):
+        stay = np.logaddexp(outside, _log_sum(single))  # [B, W] closed before a word and after it
         for w in range(words):
             closed, opened = forward[:, w], forward_open[:, w]
             forward_open[:, w + 1] = np.logaddexp(closed[:, None] + begin[:, w], opened + inside[:, w])
-            stay = np.logaddexp(outside[:, w], _log_sum(single[:, w]))
-            forward[:, w + 1] = np.logaddexp(closed + stay, _log_sum(opened + end[:, w]))
+            forward[:, w + 1] = np.logaddexp(closed + stay[:, w], _log_sum(opened + end[:, w]))
         for w in range(words - 1, -1, -1):
             closed, opened = backward[:, w + 1], backward_open[:, w + 1]
-            stay = np.logaddexp(outside[:, w], _log_sum(single[:, w]))
-            backward[:, w] = np.logaddexp(closed + stay, _log_sum(begin[:, w] + opened))
+            backward[:, w] = np.logaddexp(closed + stay[:, w], _log_sum(begin[:, w] + opened))
             backward_open[:, w] = np.logaddexp(end[:, w] + closed[:, None], inside[:, w] + opened)
     return Lattice(*roles, forward, forward_open, backward, backward_open)
 
@@ -221,7 +220,7 @@ def _roles(
 
 
 def _log_sum(values: Scores) -> Scores:
-    """Sum exponentials over the last axis: [B]."""
+    """Sum exponentials over the last axis."""
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], NEVER)
     top = values.max(axis=-1)
