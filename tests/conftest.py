@@ -5,13 +5,22 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the hub's client is imported
 
 import pytest
+import torch
+from tokenizers import Tokenizer
 
 from formnet.document import Document
+from formnet.encoding import load_tokenizer
+from formnet.extractor import Extractor, labels_of
+from formnet.labels import TagScheme
+from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.readers import read
 from formnet.writers import write
+from paper import LINES, text_pdf
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,/:-#"]
+WORDS += [f"##{piece}" for piece in WORDS[5:]]
 
 
 def find_data() -> Path | None:
@@ -62,3 +71,37 @@ def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
     for name, file in zip("ab", files, strict=True):
         write((replace(documents[i % 2], id=f"{name}{i}") for i in range(9)), file)
     return files
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    file = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    file.write_text("\n".join(WORDS))
+    return load_tokenizer(file)
+
+
+@pytest.fixture(scope="session")
+def model(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network that has learnt nothing, but finds something."""
+    torch.manual_seed(1)
+    labels = labels_of({"": TagScheme(("company", "date", "total"))})
+    config = FormNetConfig.of_size("tiny", vocab_size=len(WORDS), attention_backend="blocked", **labels)
+    network = FormNetForTagging(config).eval()
+    with torch.no_grad():
+        network.classifier.weight.normal_(std=0.5)
+        network.classifier.bias[0] = -1.0
+    folder = tmp_path_factory.mktemp("model")
+    Extractor(network, tokenizer).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def extractor(model: Path) -> Extractor:
+    return Extractor.from_pretrained(model)
+
+
+@pytest.fixture
+def pdf(tmp_path: Path) -> Path:
+    file = tmp_path / "invoice.pdf"
+    file.write_bytes(text_pdf([LINES, ("Page two",)]))
+    return file

@@ -23,7 +23,6 @@ from formnet.writers import write
 from paper import text_pdf
 from plain_documents import documents
 from poison import CRASH, HANG, HARMLESS, MEMORY, draw
-from test_extract import extractor, model, tokenizer  # noqa: F401 - the same network that has learnt nothing
 
 TESTS = Path(__file__).parent
 #: How often the driver is killed; 20 for the full test.
@@ -75,7 +74,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reference(archive: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+def reference(archive: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a run writes that nothing happened to, on a Ray of its own."""
     output = tmp_path_factory.mktemp("reference") / "output"
     summary = json.loads(finish(start(archive, output, model, "--json")))
@@ -83,7 +82,7 @@ def reference(archive: Path, model: Path, tmp_path_factory: pytest.TempPathFacto
     return output
 
 
-def start(source: object, output: Path, model: Path, *words: object, **environment: str) -> subprocess.Popen[str]:  # noqa: F811
+def start(source: object, output: Path, model: Path, *words: object, **environment: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "formnet.cli", "bulk", source, output, "--model", model]
     command += ["--workers", 1, "--no-warm-up"]
     if "--shard" not in words:
@@ -108,7 +107,7 @@ def parts(output: Path) -> dict[str, bytes]:
     return {str(file.relative_to(output)): file.read_bytes() for file in sorted(output.glob("e*/*"))}
 
 
-def test_bulk_says_what_the_extractor_says(reference: Path, archive: Path, extractor: Extractor) -> None:  # noqa: F811
+def test_bulk_says_what_the_extractor_says(reference: Path, archive: Path, extractor: Extractor) -> None:
     rows = [row for part in sorted(reference.glob("entities/*")) for row in read_table(part).to_pylist()]
     expected = extractor.extract(list(documents(240)))
     assert [row["id"] for row in rows] == [document.id for document in expected]
@@ -125,7 +124,7 @@ def test_bulk_says_what_the_extractor_says(reference: Path, archive: Path, extra
     assert json.loads((reference / "manifest.json").read_text())["documents"] is None  # nobody counted the lines
 
 
-def test_other_settings_are_refused(reference: Path, archive: Path, model: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_other_settings_are_refused(reference: Path, archive: Path, model: Path, tmp_path: Path) -> None:
     told = finish(start(archive, reference, model, "--shard", 9), code=2)
     assert "a run with other settings was begun here (shard 8 and not 9)" in told
     assert "there is no OCR engine 'eyes'" in finish(start(archive, tmp_path / "o", model, "--ocr", "eyes"), code=2)
@@ -155,7 +154,7 @@ def settled(output: Path, seconds: float = 3.0) -> list[Path]:
 def test_whoever_is_killed_the_next_run_does_what_is_missing(
     reference: Path,
     archive: Path,
-    model: Path,  # noqa: F811
+    model: Path,
     cluster: dict[str, str],
     tmp_path: Path,
 ) -> None:
@@ -192,7 +191,7 @@ def test_whoever_is_killed_the_next_run_does_what_is_missing(
     assert parts(output) == parts(reference)
 
 
-def test_poison_costs_only_itself(model: Path, cluster: dict[str, str], tmp_path: Path) -> None:  # noqa: F811
+def test_poison_costs_only_itself(model: Path, cluster: dict[str, str], tmp_path: Path) -> None:
     folder, output = tmp_path / "scans", tmp_path / "output"
     folder.mkdir()
     for name, kind in {"a": HARMLESS, "b-crash": CRASH, "c-hang": HANG, "d-memory": MEMORY, "z": HARMLESS}.items():
@@ -238,7 +237,7 @@ def test_poison_costs_only_itself(model: Path, cluster: dict[str, str], tmp_path
 def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
     reference: Path,
     archive: Path,
-    model: Path,  # noqa: F811
+    model: Path,
     cluster: dict[str, str],
     tmp_path: Path,
 ) -> None:

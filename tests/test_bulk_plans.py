@@ -1,7 +1,8 @@
-"""What a bulk run reads, and in which shards: places, records and plans, without Ray."""
+"""What a bulk run reads, and in which shards: places, records and plans, before Ray starts."""
 
 import gzip
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from formnet.cli.options import size
 from formnet.errors import SettingsError
 from formnet.scale import places, plan, records
+from formnet.scale.bulk import Bulk, run
 from formnet.scale.places import find_place
 from formnet.writers import write
 from plain_documents import documents
@@ -137,3 +139,17 @@ def test_few_blocks_for_many_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_sizes() -> None:
     assert [size(text) for text in ("2GiB", "512 MB", "1k", "7")] == [2 * 2**30, 512 * 10**6, 1024, 7]
+
+
+@pytest.mark.parametrize("below", ["", "out"])
+def test_the_output_is_not_in_the_input(below: str, tmp_path: Path, examples: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes((examples / "documents.jsonl").read_bytes())
+    with pytest.raises(SettingsError, match="is the input or inside of it"):
+        run(Bulk(str(tmp_path), str(tmp_path / below), "receipts"), shown=False)
+
+
+def test_a_name_that_is_no_utf8_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    Path(os.fsdecode(bytes(tmp_path / "in") + b"/caf\xe9.pdf")).write_bytes(b"%PDF-")
+    with pytest.raises(SettingsError, match=r"name in the input is no UTF-8"):
+        run(Bulk(str(tmp_path / "in"), str(tmp_path / "out"), "receipts"), shown=False)

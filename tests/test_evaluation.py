@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
+from formnet.decoding import decode
 from formnet.document import Document, Entity
 from formnet.evaluation import entity_counts, field_counts, word_counts
 from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
@@ -199,6 +200,29 @@ def test_the_temperature_that_spoilt_scores_is_found() -> None:
     document = replace(bare, entities=tuple(bare.entity("a", [int(i)]) for i in np.flatnonzero(there)))
     assert np.isclose(fit_temperature([scores * 3], [document], scheme), 3, rtol=0.15)
     assert fit_temperature([scores], [bare], scheme) == 1.0
+
+
+def test_no_temperature_wins_by_leaving_nothing_to_be_wrong() -> None:
+    generator = np.random.default_rng(0)
+    scheme = TagScheme(tuple("abcdefgh"))
+    build = DocumentBuilder("one")
+    build.add_page(["w"] * 800, [[0, i, 10, i + 1] for i in range(800)], 10, 800)
+    bare = build.done()
+    placed = [bare.entity("a", range(i, i + 4)) for i in range(0, 800, 8)]
+    scores = scheme.document_tags(replace(bare, entities=tuple(placed)))
+    scores = 6.0 * np.eye(len(scheme))[scores] + generator.normal(0, 1, (800, len(scheme)))
+    right = replace(bare, entities=tuple(entity for entity in placed if generator.random() < 0.8))
+    temperature = fit_temperature([scores], [right], scheme)
+    assert decode(scores[None] / temperature, [bare], scheme)[0]
+    assert temperature < 3
+    assert 0.7 < fit_temperature([scores[:8]], [first_words(right, 8)], scheme) < 1.5  # one entity says little
+
+
+def first_words(document: Document, count: int) -> Document:
+    build = DocumentBuilder(document.id)
+    build.add_page(document.texts[:count], document.boxes[:count].tolist(), 10, 800)
+    bare = build.done()
+    return replace(bare, entities=tuple(e for e in document.entities if max(e.words) < count))
 
 
 def test_the_share_that_passes_keeps_the_precision() -> None:

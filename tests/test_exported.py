@@ -13,7 +13,6 @@ from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.exported import quantise
 from formnet.extractor import Extractor
-from test_extract import extractor, model, tokenizer  # noqa: F401 - the same network that has learnt nothing
 
 run = CliRunner()
 
@@ -33,14 +32,14 @@ def documents() -> list[Document]:
 
 
 @pytest.fixture(scope="module")
-def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("onnx")
     done = run.invoke(app, ["export", str(model), str(folder)])
     assert done.exit_code == 0, done.output
     return folder
 
 
-def test_scores_are_the_same_at_any_length(extractor: Extractor, whole: Path, documents: list[Document]) -> None:  # noqa: F811
+def test_scores_are_the_same_at_any_length(extractor: Extractor, whole: Path, documents: list[Document]) -> None:
     exported = Extractor.from_pretrained(whole)
     for one, other in zip(extractor.scores(documents), exported.scores(documents), strict=True):
         assert np.abs(one - other).max() < 1e-4
@@ -51,7 +50,7 @@ def test_scores_are_the_same_at_any_length(extractor: Extractor, whole: Path, do
 
 
 def test_eight_bits_are_nearly_the_same(
-    extractor: Extractor,  # noqa: F811
+    extractor: Extractor,
     whole: Path,
     documents: list[Document],
     tmp_path: Path,
@@ -75,7 +74,7 @@ def test_an_exported_network_refuses_what_it_cannot(whole: Path, tmp_path: Path)
 
 
 def test_broken_graphs_and_missing_packages_are_told(
-    model: Path,  # noqa: F811
+    model: Path,
     whole: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,78 +1,34 @@
-"""From a file to its fields: the object, the command, the pictures and the page."""
+"""From a file to its fields: the object and the command."""
 
 import csv
 import json
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
-from tokenizers import Tokenizer
 from torch._dynamo.utils import counters
 from typer.testing import CliRunner
 
-from formnet import images
 from formnet.answers import COLUMNS, entity_answer, safe_cell
 from formnet.builder import DocumentBuilder
 from formnet.cli import app
 from formnet.document import Document
-from formnet.encoding import load_tokenizer
 from formnet.errors import DocumentError, SettingsError
-from formnet.extractor import Extractor, labels_of
-from formnet.labels import TagScheme
-from formnet.modeling import FormNetConfig, FormNetForTagging
-from formnet.models import find_model
+from formnet.extractor import Extractor
+from formnet.models import find_model, portable
 from formnet.readers import read, read_one
-from formnet.views.overlay import draw_entities, file_name, save_overlays
-from formnet.views.report import write_report
-from paper import LINES, picture, text_pdf
-
-run = CliRunner()
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,/:-#"]
-WORDS += [f"##{piece}" for piece in WORDS[5:]]
-
-
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    file = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
-    file.write_text("\n".join(WORDS))
-    return load_tokenizer(file)
-
-
-@pytest.fixture(scope="module")
-def model(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network that has learnt nothing, but finds something."""
-    torch.manual_seed(1)
-    labels = labels_of({"": TagScheme(("company", "date", "total"))})
-    config = FormNetConfig.of_size("tiny", vocab_size=len(WORDS), attention_backend="blocked", **labels)
-    network = FormNetForTagging(config).eval()
-    with torch.no_grad():
-        network.classifier.weight.normal_(std=0.5)
-        network.classifier.bias[0] = -1.0
-    folder = tmp_path_factory.mktemp("model")
-    Extractor(network, tokenizer).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def extractor(model: Path) -> Extractor:
-    return Extractor.from_pretrained(model)
-
-
-@pytest.fixture
-def pdf(tmp_path: Path) -> Path:
-    file = tmp_path / "invoice.pdf"
-    file.write_bytes(text_pdf([LINES, ("Page two",)]))
-    return file
-
+from formnet.writers import write
+from paper import LINES
 
 # The object
+
+run = CliRunner()
 
 
 def test_a_path_a_document_and_a_list_of_either(extractor: Extractor, pdf: Path) -> None:
@@ -158,6 +114,43 @@ def test_models_are_found_or_explained(model: Path, tmp_path: Path) -> None:
         Extractor.from_pretrained(tmp_path)
 
 
+def test_a_head_that_is_not_there_is_told(extractor: Extractor, pdf: Path) -> None:
+    with pytest.raises(SettingsError, match="there is no head 'typo'"):
+        extractor.entities([read_one(pdf)], "typo")
+
+
+def test_a_shipped_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "receipts").mkdir()
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert portable("receipts") == "receipts"
+    assert portable("mine") == str(tmp_path / "mine")
+    assert portable("some/repository") == "some/repository"
+
+
+def test_one_folder_holds_one_form_of_a_model(model: Path, extractor: Extractor, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"holds a model already, as model\.safetensors"):
+        extractor.save_pretrained(model, compact=True)
+    told = run.invoke(app, ["export", str(model), str(model)])
+    assert "holds a model already" in str(told.exception)
+    extractor.save_pretrained(tmp_path, compact=True)
+    extractor.save_pretrained(tmp_path, compact=True)
+    with pytest.raises(SettingsError, match="as model-int8"):
+        extractor.save_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"hidden_size": "wide"}, {"heads": ["a"]}, {"heads": {"a": "b"}}, {"id2label": {"0": 7}}], ids=str
+)
+def test_a_broken_configuration_is_told(change: dict[str, object], model: Path, tmp_path: Path) -> None:
+    for file in model.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((model / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, **change}))
+    with pytest.raises(SettingsError, match="is no model that can be loaded"):
+        Extractor.from_pretrained(tmp_path)
+
+
 # The command
 
 
@@ -218,17 +211,6 @@ def test_boxes_keep_their_figures_whatever_the_unit() -> None:
     assert told["boxes"] == [[0.12345, 0.51234, 0.2, 0.52]]
 
 
-def test_documents_of_one_name_get_pictures_of_their_own(extractor: Extractor, tmp_path: Path) -> None:
-    names: dict[str, str] = {}
-    files = []
-    for folder in ("2024", "2025"):
-        build = DocumentBuilder(f"{folder}/invoice.pdf")
-        build.add_page(["total"], [[1, 1, 5, 2]], 10, 10)
-        files += save_overlays(extractor.extract(build.done()), tmp_path, names=names)
-    assert len(set(files)) == 2
-    assert files[0].name == "invoice.pdf-1.png"
-
-
 def test_doctor_tells_what_there_is() -> None:
     result = run.invoke(app, ["doctor", "--json"])
     found = {line["name"]: line for line in json.loads(result.stdout)}
@@ -236,96 +218,21 @@ def test_doctor_tells_what_there_is() -> None:
     assert {"models", "rapidocr", "tesseract", "compiler"} <= set(found)
 
 
-# Pictures and the page
+def test_a_table_is_for_terminals(model: Path, pdf: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.txt"
+    kept.write_text("mine")
+    told = run.invoke(app, ["extract", str(pdf), "--model", str(model), "--format", "table", "-o", str(kept)])
+    assert told.exit_code == 2
+    assert kept.read_text() == "mine"
 
 
-def test_overlays_frame_what_was_found(extractor: Extractor, pdf: Path, tmp_path: Path) -> None:
-    document = extractor.extract(pdf)
-    plain = dict(draw_entities(Document(document.id, document.pages)))
-    marked = dict(draw_entities(document))
-    for number, image in marked.items():
-        difference = np.abs(np.asarray(image, int) - np.asarray(plain[number], int)).max(axis=2)
-        there = [entity for entity in document.entities if entity.page == number]
-        assert bool(there) == bool(difference.any())
-        scale = image.width / document.pages[number].width
-        for entity in there:
-            x0, y0, x1, _ = (c * scale for c in entity.boxes[0])
-            assert difference[max(round(y0) - 6, 0) : round(y0) + 3, round(x0) : round(x1)].max() > 60
-    doubtful = dict(draw_entities(document, least=1.0))
-    assert any(np.asarray(doubtful[n]).tobytes() != np.asarray(marked[n]).tobytes() for n in marked)
-    written = save_overlays(document, tmp_path / "pictures")
-    assert [images.frame(file).size for file in written] == [image.size for image in marked.values()]
-
-
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b\\c.pdf", "..", "", "x" * 500, "nul\0byte", "日本.pdf"])
-def test_no_name_leaves_the_folder(name: str, tmp_path: Path) -> None:
-    file = tmp_path / file_name(name)
-    assert file.parent.resolve() == tmp_path.resolve()
-    assert file.resolve() != tmp_path.resolve()
-    file.write_text("x")
-
-
-def test_attention_is_what_the_network_weighs(extractor: Extractor, pdf: Path) -> None:
-    document = next(iter(read(pdf)))
-    weights = extractor.attention(document, 0)
-    heads = extractor.model.config.num_attention_heads
-    assert weights.shape == (heads, document.num_words, document.num_words)
-    assert np.allclose(weights.sum(-1), 1, atol=1e-4)
-    with pytest.raises(SettingsError, match="no layer 9"):
-        extractor.attention(document, 9)
-    long = DocumentBuilder("long")
-    long.add_page(["a"] * 40, [[i, 0, i + 1, 1] for i in range(40)], 40, 40)
-    apart = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
-    seen = extractor.attention(long.done(), 0)
-    assert (seen[:, apart > extractor.model.config.radius] == 0).all()
-    assert (seen[:, apart <= extractor.model.config.radius] > 0).all()
-
-
-def test_attention_is_drawn_for_several_models(model: Path, pdf: Path, tmp_path: Path) -> None:
-    words = ["view", "attention", str(pdf), "--model", str(model), "--model", str(model), "--layer", "0"]
-    result = run.invoke(app, [*words, "--out", str(tmp_path / "a.png")])
-    assert result.exit_code == 0, result.output
-    with Image.open(tmp_path / "a.png") as image:
-        both = np.asarray(image)
-    page = (both.shape[1] - 40) // 2
-    assert np.array_equal(both[:, :page], both[:, -page:])
-    colours = {tuple(colour) for colour in both.reshape(-1, 3).tolist()}
-    assert any(max(colour) - min(colour) > 60 for colour in colours)  # lines, not only ink
-
-
-def test_the_report_is_one_safe_file(extractor: Extractor, tmp_path: Path) -> None:
-    build = DocumentBuilder("<script>alert(1)</script>")
-    words = ["<img src=x onerror=alert(1)>", "&", '"quoted"', "Total", "9.00"]
-    build.add_page(words, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(words))], 100, 120)
-    document = extractor.extract(build.done())
-    file = tmp_path / "report.html"
-    write_report([document], file, 0.5, "model <b>")
-    tags: list[tuple[str, dict[str, str | None]]] = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-            tags.append((tag, dict(attributes)))
-
-    Reader().feed(file.read_text())
-    assert [tag for tag, _ in tags].count("script") == 1
-    assert all(a["src"].startswith("data:image/jpeg;base64,") for tag, a in tags if tag == "img")
-    assert not any(name.startswith("on") for _, attributes in tags for name in attributes)
-    rows = [a["data-e"] for tag, a in tags if tag == "tr" and "data-e" in a]
-    assert len(rows) == len(document.entities) > 0
-    assert {a["data-e"] for tag, a in tags if tag == "rect"} == set(rows)
-
-
-def test_a_photograph_goes_all_the_way(model: Path, tmp_path: Path) -> None:
-    file = tmp_path / "photo.jpg"
-    picture().save(file)
-    report = tmp_path / "report.html"
-    result = run.invoke(
-        app,
-        ["extract", str(file), "--model", str(model), "--overlay", str(tmp_path / "o"), "--report", str(report)],
-        catch_exceptions=False,
-    )
-    assert result.exit_code == 0
-    (told,) = json.loads(result.stdout)
-    assert all(entity["ocr_score"] > 0.5 for entity in told["entities"])
-    assert (tmp_path / "o" / "photo.jpg-1.png").is_file()
-    assert "photo.jpg" in report.read_text()
+def test_a_name_that_is_no_utf8_is_shown_as_it_can_be(model: Path, pdf: Path, tmp_path: Path) -> None:
+    old = Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9.pdf"))
+    old.write_bytes(pdf.read_bytes())
+    for form in ("json", "jsonl", "csv"):
+        out = tmp_path / f"out.{form}"
+        told = run.invoke(app, ["extract", str(old), "--model", str(model), "-o", str(out)])
+        assert told.exit_code == 0, told.output
+        assert "caf\ufffd" in out.read_text(encoding="utf-8")
+    write([read_one(old)], tmp_path / "out.jsonl")
+    assert next(iter(read(tmp_path / "out.jsonl"))).id.endswith("caf\ufffd.pdf")

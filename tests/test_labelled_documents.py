@@ -78,3 +78,17 @@ def test_segment_boxes_are_the_entities(data: Path) -> None:
     boxes = easier.boxes[list(entity.words)]
     assert (boxes == boxes[0]).all()
     assert np.array_equal(boxes[0, :2], document.boxes[list(entity.words), :2].min(axis=0))
+
+
+def test_what_two_corpora_of_one_kind_are_judged_by_counts_once(vocabulary: Path, tmp_path: Path) -> None:
+    def written(name: str) -> str:
+        build = DocumentBuilder(name)
+        build.add_page(["9.00", "Tea"], [[0, 0, 9, 1], [0, 1, 9, 2]], 10, 10)
+        build.add_entity("total", [0])
+        write([build.done()], tmp_path / f"{name}.jsonl")
+        return f"jsonl:{tmp_path / name}.jsonl"
+
+    run = settings_for(vocabulary, tmp_path, corpus=(written("a"), written("b")), validation=written("v"))
+    (head,) = load_labelled(run).values()
+    assert [document.id for document in head.training] == ["a", "b"]
+    assert [document.id for document in head.held_out] == ["v"]

@@ -30,13 +30,12 @@ from formnet.scale.client import ServiceError
 from paper import LINES, picture, text_pdf
 from plain_documents import words_and_boxes
 from running_service import KEY, Service
-from test_extract import extractor, model, tokenizer  # noqa: F401 - the same network that has learnt nothing
 
 BYTES, PAGES, PIXELS, SECONDS, QUEUE = 2**20, 20, 1_000_000, 6, 2
 
 
 @pytest.fixture(scope="module")
-def service(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:  # noqa: F811
+def service(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = Path(mkdtemp(prefix="fn", dir="/tmp"))  # short, for Ray's sockets are in it
     keys = tmp_path_factory.mktemp("keys") / "keys"
     keys.write_text(f"# ours\n{KEY}\n")
@@ -97,7 +96,7 @@ def test_it_is_alive_ready_and_says_what_it_has(service: Service) -> None:
     assert told["limits"]["bytes"] == BYTES
 
 
-def test_files_give_what_the_extractor_gives(service: Service, extractor: Extractor, tmp_path: Path) -> None:  # noqa: F811
+def test_files_give_what_the_extractor_gives(service: Service, extractor: Extractor, tmp_path: Path) -> None:
     expected = []
     sent = (("one.pdf", text_pdf([LINES, ("Page two",)])), ("photo.jpg", jpeg()))
     for name, content in sent:
@@ -111,7 +110,7 @@ def test_files_give_what_the_extractor_gives(service: Service, extractor: Extrac
         same(told, one)
 
 
-def test_words_and_boxes_give_what_the_extractor_gives(service: Service, extractor: Extractor) -> None:  # noqa: F811
+def test_words_and_boxes_give_what_the_extractor_gives(service: Service, extractor: Extractor) -> None:
     documents = [words_and_boxes(f"{i}", *" ".join(LINES).split()[i:]) for i in range(3)]
     for body in ({"documents": [one.to_json() for one in documents]}, [one.to_json() for one in documents]):
         reply = service.send(body).json()
@@ -144,7 +143,7 @@ def test_what_documents_say_comes_back_as_data(service: Service) -> None:
     assert {entity["text"] for entity in told["entities"]} & set(texts)
 
 
-def test_the_client_gives_typed_answers(service: Service, extractor: Extractor, tmp_path: Path) -> None:  # noqa: F811
+def test_the_client_gives_typed_answers(service: Service, extractor: Extractor, tmp_path: Path) -> None:
     file = tmp_path / "one.pdf"
     file.write_bytes(text_pdf())
     expected = extractor.extract(file).entities

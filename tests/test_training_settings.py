@@ -44,6 +44,7 @@ def test_settings_are_read_and_overridden(tmp_path: Path) -> None:
         ("corpus: a\nstart: {encoder: minilm}\noutput: o", "seed", "name=value"),
         ("corpus: a\nstart: {encoder: minilm}\noutput: o", "corpus.x=1", "has no parts"),
         ("corpus: a\nstart: {encoder: minilm}\noutput: o\nheld_out: 1.5", None, "held_out"),
+        ("corpus: a\nstart: {encoder: minilm}\noutput: o", "output=@x", "put quotes around it"),
         ("[1, 2]", None, "not a list"),
         ("a: [", None, "cannot be read as YAML"),
     ],
@@ -80,6 +81,9 @@ def test_what_cannot_be_is_refused(vocabulary: Path, tmp_path: Path) -> None:
         load_start(Start(size="tiny", tokenizer=str(vocabulary), changes={"hiden_size": 8}), FormNetForTagging)
     with pytest.raises(SettingsError, match="one for each"):
         finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
+    same = settings_for(vocabulary, tmp_path).corpus
+    with pytest.raises(SettingsError, match="fitted on documents held out"):
+        finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0], validation=same))
 
 
 def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path) -> None:

@@ -180,3 +180,7 @@ def test_figures_are_taken_apart() -> None:
     assert figure("9.00)") == figure("9.00") == ("9.00", False, None)
     assert figure("- Rp. 9.00") == ("9.00", True, "IDR")
     assert figure("nine") is None
+
+
+def test_a_long_s_is_an_s() -> None:
+    assert normalise("12 \u017fep 2019", "date") is not None

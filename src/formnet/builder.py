@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formnet.boxes import Boxes, fitting_size, page_size, repair
-from formnet.document import Document, Entity, Page, Repair, shorten
+from formnet.document import Document, Entity, Page, Repair, shorten, whole_characters
 from formnet.errors import DocumentError
 
 #: No page is larger, in whatever units, nor smaller than one over it.
@@ -34,7 +34,7 @@ class DocumentBuilder:
     """
 
     def __init__(self, id: str) -> None:  # noqa: A002
-        self.id = id
+        self.id = whole_characters(id)
         self._pages: list[Page] = []
         self._kept: list[int] = []  # the word's number in the document, or -1 if dropped
         self._page_of: list[int] = []

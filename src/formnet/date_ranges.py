@@ -25,7 +25,7 @@ def split_ranges(document: Document) -> Document:
     repairs: list[Repair] = []
     for page_number, page in enumerate(document.pages):
         parts = [split_range(text) for text in page.texts]
-        start = sum(map(len, number))
+        start = number[-1][-1] + 1 if number else 0
         ends = np.cumsum([len(part) for part in parts], dtype=np.intp) + start
         number += [list(range(end - len(part), end)) for part, end in zip(parts, ends.tolist(), strict=True)]
         pages.append(_with_parts(page, parts) if len(parts) < sum(map(len, parts)) else page)

@@ -151,12 +151,17 @@ def best_spans(of: Lattice) -> tuple[Scores, NDArray[np.int64]]:
 
 
 def decode(
-    scores: NDArray[np.floating], documents: list[Document], scheme: TagScheme, *, once: bool = False
+    scores: NDArray[np.floating],
+    documents: list[Document],
+    scheme: TagScheme,
+    *,
+    once: bool = False,
+    least: float = LEAST_CHANCE,
 ) -> list[list[Entity]]:
     """Give each document's entities, with the probability of each: `scores` is [B, W, T].
 
     These are the entities on the best path; or, if a document has every type `once`, the likeliest place of each type.
-    What is less likely than `LEAST_CHANCE` is left out: it would more often be wrong than right, by far. No entity runs
+    What is less likely than `least` is left out: it would more often be wrong than right, by far. No entity runs
     over a page break.
     """
     lengths = np.array([document.num_words for document in documents])
@@ -170,19 +175,19 @@ def decode(
     sums = lattice(scores, lengths, scheme)
     if once:
         log, start = best_spans(sums)
-        return [_values(log[b], start[b], document, scheme) for b, document in enumerate(documents)]
+        return [_values(log[b], start[b], document, scheme, least) for b, document in enumerate(documents)]
     paths = viterbi(scores, lengths, scheme)
     return [
         [
             document.entity(span.label, range(span.start, span.stop), chance)
             for span in scheme.spans(tags)
-            if (chance := span_probability(sums, b, span, scheme)) >= LEAST_CHANCE
+            if (chance := span_probability(sums, b, span, scheme)) >= least
         ]
         for b, (document, tags) in enumerate(zip(documents, paths, strict=True))
     ]
 
 
-def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme) -> list[Entity]:
+def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme, least: float) -> list[Entity]:
     """Give the likeliest place of each type; they are taken by falling chance, and none has a word of another.
 
     That a value stands in several places does not make it likelier: those places are not independent witnesses.
@@ -195,7 +200,7 @@ def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: T
     found: list[Entity] = []
     for chance, label, words in sorted(places, key=lambda place: -place[0]):
         taken = any(label == entity.label or set(words).intersection(entity.words) for entity in found)
-        if chance >= LEAST_CHANCE and not taken:
+        if chance >= least and not taken:
             found.append(document.entity(label, words, chance))
     return sorted(found, key=lambda entity: entity.words)
 

@@ -5,6 +5,7 @@ view for people. Words are numbered through the whole document, page after page,
 `formnet.builder` is the one way from anything read to a `Document`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -200,7 +201,7 @@ def _page_json(page: Page) -> dict[str, Any]:
     if page.confidences is not None:
         json["confidences"] = page.confidences.tolist()
     if page.image is not None:
-        json["image"] = page.image.as_posix()
+        json["image"] = whole_characters(page.image.as_posix())
     if page.frame:
         json["frame"] = page.frame
     if page.read_by is not None:
@@ -227,3 +228,8 @@ def _same(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
 def _opening(texts: Sequence[str], length: int = 48) -> str:
     text = " ".join(texts[:length])
     return repr(text if len(text) <= length else text[: length - 1] + "…")
+
+
+def whole_characters(name: str) -> str:
+    """Give a file's name as it can be written anywhere: on a disk, it need not be UTF-8."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", name)

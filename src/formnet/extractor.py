@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig
+from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.builder import DocumentBuilder
 from formnet.compact import WEIGHTS, load_compact, save_compact
@@ -24,7 +25,7 @@ from formnet.exported import GRAPH, OnnxNetwork
 from formnet.labels import TagScheme
 from formnet.modeling import FormNetForTagging
 from formnet.modeling.local_attention import has_compiler
-from formnet.models import find_model
+from formnet.models import find_model, refuse_other_forms
 from formnet.ocr import OcrEngine
 from formnet.readers import read_one
 
@@ -62,16 +63,16 @@ class Extractor:
         """Load a shipped model by its name, a folder that `formnet train` wrote, or a repository of the Hub."""
         folder = find_model(source)
         try:
-            model = _load(folder)
-        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-            reason = str(error).strip().partition("\n")[0]
+            return cls(_load(folder), load_tokenizer(folder), **options)
+        except (OSError, ValueError, RuntimeError, SafetensorError, LookupError, TypeError, AttributeError) as error:
+            reason = str(error).strip().partition("\n")[0]  # a broken configuration fails wherever it is first used
             raise SettingsError(f"{folder}: is no model that can be loaded: {reason}") from error
-        return cls(model, load_tokenizer(folder), **options)
 
     def save_pretrained(self, folder: str | Path, *, compact: bool = False) -> None:
         """Write all that `from_pretrained` needs; compactly, weights take a quarter of the room."""
         if isinstance(self.model, OnnxNetwork):
             raise SettingsError(f"{folder}: an exported network cannot be saved again; copy its folder.")
+        refuse_other_forms(Path(folder), WEIGHTS if compact else SAFE_WEIGHTS_NAME)
         if compact:
             save_compact(self.model, Path(folder))
         else:
@@ -114,6 +115,8 @@ class Extractor:
 
     def as_found(self, documents: Sequence[Document], head: str | None = None) -> Iterator[tuple[int, list[Entity]]]:
         """Give the same with the document's number, as batches are done: the longest documents first."""
+        if head is not None and head not in self.heads:
+            raise SettingsError(f"there is no head {head!r}; there are {', '.join(map(repr, self.heads))}.")
         for part, scores in self._batches(documents):
             some = [documents[i] for i in part]
             found: list[list[Entity]] = [[] for _ in some]

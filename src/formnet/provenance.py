@@ -23,6 +23,7 @@ def provenance(**configuration: Any) -> dict[str, Any]:
 def _commit() -> str | None:
     """Give the commit of the source tree, marked if what runs has changed since; none if installed."""
     try:
+        _git("ls-files", "--error-unmatch", Path(__file__).name)  # installed, it may lie in another project's tree
         commit = _git("rev-parse", "--short=12", "HEAD")
         changed = _git("status", "--porcelain", "--", ":/src/**/*.py", ":/configs", ":/pyproject.toml")
     except (OSError, subprocess.SubprocessError):

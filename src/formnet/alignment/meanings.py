@@ -170,7 +170,7 @@ def days(text: str) -> Iterator[Found]:
 def _meanings(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
     for convention in _CONVENTIONS:
         if "month" in parts:
-            month = str(_MONTHS.index(parts["month"][:3].lower()) + 1)
+            month = str(_MONTHS.index(parts["month"].casefold()[:3]) + 1)
             year, day = parts["year"], parts["day"]
         elif "y" in parts:
             year, month, day = parts["y"], parts["m"], parts["d"]

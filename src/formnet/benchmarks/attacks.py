@@ -55,9 +55,11 @@ class Attacker:
         headers = dict(parts.pop("headers", {}))
         if key is None or key:
             headers["X-API-Key"] = self.key if key is None else key
-        response = httpx.request(
-            method, f"http://127.0.0.1:{self.port}{route}", headers=headers, timeout=PATIENCE, **parts
-        )
+        address = f"http://127.0.0.1:{self.port}{route}"
+        try:
+            response = httpx.request(method, address, headers=headers, timeout=PATIENCE, **parts)
+        except httpx.TransportError as error:
+            return Outcome(0, f"hung up: {type(error).__name__}")
         return outcome(response.status_code, response.text)
 
     def file(self, content: bytes, name: str = "a.pdf") -> Outcome:

@@ -106,15 +106,15 @@ class Strangers:
                 await asyncio.sleep(0.005)
         return tally, memory
 
-    async def recovery(self) -> float:
-        """Give the seconds after the last stranger until ten requests in a row are answered."""
+    async def recovery(self) -> float | None:
+        """Give the seconds after the last stranger until ten requests in a row are answered; none if they never are."""
         start, tally, row = perf_counter(), Tally(), 0
         while row < 10:
             before = tally.statuses["200"]
             await self._ask(0, tally)
             row = row + 1 if tally.statuses["200"] > before else 0
             if perf_counter() - start > PATIENCE:
-                break
+                return None
         return perf_counter() - start
 
     async def _ask(self, number: int, tally: Tally) -> None:

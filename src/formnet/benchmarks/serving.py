@@ -61,4 +61,8 @@ def serving(model: str, *options: str, environment: Mapping[str, str] | None = N
         yield service
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise

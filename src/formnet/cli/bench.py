@@ -235,7 +235,9 @@ def overload(
     for name, part in (("overload", result), ("a network killed", result["network_killed"])):
         answers = ", ".join(f"{count:,} × {status}" for status, count in part["answers"].items())
         typer.echo(f"{name}: {answers}; {part['wrong_answers']} wrong; p99 {part['p99_ms']:.0f} ms")
-    typer.echo(f"memory {result['memory_mb']['growth']:+.1%}; itself again after {result['recovery_seconds']:.1f} s")
+    again = result["recovery_seconds"]
+    told = "never itself again" if again is None else f"itself again after {again:.1f} s"
+    typer.echo(f"memory {result['memory_mb']['growth']:+.1%}; {told}")
 
 
 @app.command()

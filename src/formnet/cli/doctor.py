@@ -10,12 +10,11 @@ import typer
 
 #: What parts of the work need: package → what for, and how one gets it.
 OPTIONAL = {
-    "rapidocr": ("words from pictures", "pip install 'formnet[ocr]'"),
     "accelerate": ("training", "pip install 'formnet[train]'"),
     "tensorboard": ("training curves", "pip install 'formnet[train]'"),
     "pyarrow": ("Parquet", "pip install 'formnet[train]'"),
     "matplotlib": ("plots", "pip install 'formnet[views]'"),
-    "onnx": ("networks for other engines", "pip install 'formnet[onnx]'"),
+    "onnxruntime": ("networks for other engines", "pip install 'formnet[onnx]'"),
     "ray": ("archives and the service", "pip install 'formnet[scale]'"),
 }
 
@@ -70,8 +69,7 @@ def look() -> Iterator[Finding]:
         "compiler", compiler or "long documents and training run twice as fast", "" if compiler else "apt install g++"
     )
     for package, (purpose, way) in OPTIONAL.items():
-        if package not in ENGINES:
-            yield _package(package, purpose, way)
+        yield _package(package, purpose, way)
 
 
 def _package(package: str, purpose: str, way: str) -> Finding:

@@ -95,7 +95,8 @@ def label(
 
     extractor = Extractor.from_pretrained(model)
     labelled = extractor.label(islice(open_corpus(corpus), most), least)
-    count = write((document for document in labelled if not sure or mean_score(document) >= sure), output)
+    found = (document for document in labelled if not sure or mean_score(document) >= sure)
+    count = write(found, output, model_version=model)  # guesses, which Label Studio keeps apart from what people say
     typer.echo(f"{count} documents → {output}")
 
 

@@ -47,6 +47,8 @@ def extract(
     paths = list(_expand(files))
     if form is None:
         form = _by_name(output) or (Output.table if output is None and sys.stdout.isatty() else Output.json)
+    if form == Output.table and output is not None:
+        raise typer.BadParameter("a table is for terminals; write json, jsonl or csv to a file")
     extractor = Extractor.from_pretrained(model, ocr=ocr)
     failed: list[Path] = []
     kept: list[Document] = []

@@ -46,9 +46,11 @@ def export(
 ) -> None:
     """Write a trained network as ONNX, for onnxruntime; `--model FOLDER` then extracts with it."""
     prepare()
-    from formnet.exported import OnnxNetwork, export_onnx
+    from formnet.exported import GRAPH, OnnxNetwork, export_onnx
     from formnet.extractor import Extractor
+    from formnet.models import refuse_other_forms
 
+    refuse_other_forms(folder, GRAPH)
     extractor = Extractor.from_pretrained(model)
     if isinstance(extractor.model, OnnxNetwork):
         raise typer.BadParameter(f"{model}: is exported already")

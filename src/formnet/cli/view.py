@@ -29,8 +29,7 @@ def graph(
     from formnet.graph import page_graph
     from formnet.views.graph import draw_graph
 
-    if out.suffix.lower() != ".png":
-        raise typer.BadParameter(f"{out}: the name should end in .png")
+    _refuse_others(out)
     opened = open_corpus(corpus, order.value)
     found = next((d for d in opened if document is None or d.id == document), None)
     if found is None:
@@ -61,6 +60,7 @@ def attention(
     from formnet.readers import read_one
     from formnet.views.attention import beside, clearest_heads, draw_attention
 
+    _refuse_others(out)
     document = read_one(file, ocr)
     if page > len(document.pages):
         raise DocumentError(f"{file}: has {len(document.pages)} pages, so no page {page}.")
@@ -83,3 +83,8 @@ def figures(
 
     for file in draw_results(results, out):
         typer.echo(str(file))
+
+
+def _refuse_others(out: Path) -> None:
+    if out.suffix.lower() != ".png":
+        raise typer.BadParameter(f"{out}: the name should end in .png")

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from formnet.alignment import align
-from formnet.document import Document
+from formnet.document import Document, Entity
 from formnet.evaluation.counts import bootstrap
 from formnet.evaluation.fields import best_values, field_counts, same_value
 from formnet.extractor import Extractor
@@ -30,27 +30,29 @@ def end_to_end(
 ) -> dict[str, Any]:
     """Score fields with the corpus's own words and with each engine's, and count what each loss is made of."""
     names = extractor.heads[head].entity_types
-    own = _values(extractor, documents, head)
+    found_in_own = extractor.entities(documents, head)
+    own = [best_values(found, names) for found in found_in_own]
     by_engine: dict[str, Any] = {}
     for engine in engines:
         start, busy = perf_counter(), _core_seconds()
         seen = [read_again(document, engine) for document in documents]
         seconds, busy = perf_counter() - start, _core_seconds() - busy
-        found = _values(extractor, seen, head)
+        found = extractor.entities(seen, head)
         causes = Counter(
             _cause(document, name, value, before)
-            for document, after, before in zip(seen, found, own, strict=True)
+            for document, after, before in zip(seen, [best_values(one, names) for one in found], own, strict=True)
             for name, value in document.fields.items()
             if name in names and not (name in after and same_value(value, after[name]))
         )
+        by_line = [reorder(document, "raster") for document in seen]
         by_engine[engine.name] = {
-            "fields": _score(extractor, seen, head),
-            "fields_in_raster_order": _score(extractor, [reorder(document, "raster") for document in seen], head),
+            "fields": _score(seen, found, names),
+            "fields_in_raster_order": _score(by_line, extractor.entities(by_line, head), names),
             "seconds_a_page": seconds / max(len(documents), 1),
             "core_seconds_a_page": busy / max(len(documents), 1),
             "lost": {cause: causes[cause] for cause in LOSSES},
         }
-    own_words = _score(extractor, documents, head)
+    own_words = _score(documents, found_in_own, names)
     return {"documents": len(documents), "own_words": own_words, "engines": by_engine, "losses": LOSSES}
 
 
@@ -68,13 +70,8 @@ def read_again(document: Document, engine: OcrEngine) -> Document:
     return replace(seen, id=document.id, fields=document.fields)
 
 
-def _values(extractor: Extractor, documents: Sequence[Document], head: str) -> list[dict[str, str]]:
-    names = extractor.heads[head].entity_types
-    return [best_values(found, names) for found in extractor.entities(documents, head)]
-
-
-def _score(extractor: Extractor, documents: Sequence[Document], head: str) -> dict[str, Any]:
-    counts = field_counts(documents, extractor.entities(documents, head), extractor.heads[head].entity_types)
+def _score(documents: Sequence[Document], found: Sequence[Sequence[Entity]], names: Sequence[str]) -> dict[str, Any]:
+    counts = field_counts(documents, found, names)
     return {**counts.to_json(), "interval": bootstrap(counts.by_document)}
 
 

@@ -50,10 +50,11 @@ def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)
         if run.segment_boxes:
             documents = [with_segment_boxes(document) for document in documents]
         judged, scheme = judge(extractor, documents)
-        scores[order] = report(judged, scheme)
+        figures = report(judged, scheme)
         # Some corpora have the same document in training and in test: the score without those stands beside.
         new = [one for one in judged if _said(one.document) not in trained]
-        scores[order]["not_in_training"] = report(new, scheme) if len(new) < len(judged) else scores[order]
+        unseen = report(new, scheme) if len(new) < len(judged) else figures
+        scores[order] = {**figures, "not_in_training": unseen}
     return scores
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 from formnet.errors import SettingsError
 
 _HERE = Path(__file__).parent
+#: What weights are called: whole, in eight bits, as ONNX.
+_FORMS = ("model.safetensors", "model-int8.safetensors", "model.onnx")
 #: What a model consists of; nothing else is fetched.
 _PARTS = ("*.json", "*.safetensors", "*.onnx", "*.md", "vocab.txt")
 
@@ -27,6 +29,18 @@ def find_model(source: str | Path) -> Path:
     if isinstance(source, Path) or source.count("/") != 1 or source.startswith((".", "~")):
         raise SettingsError(f"there is no model {str(source)!r}: no such folder, and {known}.")
     return _fetched(source, known)
+
+
+def refuse_other_forms(folder: Path, own: str) -> None:
+    """Refuse to write weights beside another form of them: which of the two is the model could not be told."""
+    for other in _FORMS:
+        if other != own and (folder / other).is_file():
+            raise SettingsError(f"{folder}: holds a model already, as {other}; give another folder.")
+
+
+def portable(source: str) -> str:
+    """Name a model as it can be found from any folder of this machine, by the same rules as `find_model`."""
+    return str(Path(source).resolve()) if source not in shipped() and Path(source).is_dir() else source
 
 
 def _fetched(repository: str, known: str) -> Path:

@@ -23,7 +23,7 @@ def graph(record: dict[str, Any]) -> str:
     rows = [
         ("what", "measured"),
         ("whole graph with features ÷ bare Delaunay", f"{record['ratio_to_delaunay']:.2f} ({low:.2f} to {high:.2f})"),
-        ("a page of FUNSD, on average", f"{cost['graph']:.2f} ms, of which Delaunay {cost['delaunay']:.2f} ms"),
+        ("a page, on average", f"{cost['graph']:.2f} ms, of which Delaunay {cost['delaunay']:.2f} ms"),
     ]
     for points, seconds in zip(record["points"], record["seconds"], strict=True):
         rows.append((f"one page of {points:,} words", f"{seconds:.3f} s"))
@@ -159,7 +159,8 @@ def overload(record: dict[str, Any]) -> str:
     rows.append(("wrong answers", *(f"{part['wrong_answers']}" for part in both)))
     rows.append(("p99 of those answered", *(f"{part['p99_ms']:,.0f} ms" for part in both)))
     rows.append(("memory, first to last minutes", f"{record['memory_mb']['growth']:+.1%}", ""))
-    rows.append(("itself again after", f"{record['recovery_seconds']:.1f} s", ""))
+    again = record["recovery_seconds"]
+    rows.append(("itself again after", "never" if again is None else f"{again:.1f} s", ""))
     return table(rows)
 
 

@@ -89,7 +89,8 @@ def curve(record: dict[str, Any]) -> str:
 
 def pretraining(record: dict[str, Any]) -> str:
     """How well hidden words of pages held out are guessed as pre-training goes on."""
-    pieces = record["config"]["optimisation"]["batch_pieces"]
+    optimisation = record["config"]["optimisation"]
+    pieces = optimisation["batch_pieces"] * optimisation["accumulate"]
     rows = [("step", "pieces read, at most", "loss", "guessed right")]
     for look in record["held_out"]:
         read = f"{look['step'] * pieces / 1e6:.1f} M"

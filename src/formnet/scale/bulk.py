@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, OcrError, SettingsError
-from formnet.models import find_model
+from formnet.models import find_model, portable
 from formnet.ocr import ENGINES
 from formnet.scale.attempts import count_attempts
 from formnet.scale.cluster import cluster
@@ -128,8 +128,8 @@ def _begin(bulk: Bulk, output: Place) -> int:
         return int(begun["shards"])
     if output.kind == "file" or (output / ENTITIES).names():
         raise SettingsError(f"{output}: holds something else, and no {MANIFEST}; give another folder.")
-    if output.address.startswith(source.rstrip("/") + "/"):
-        raise SettingsError(f"{output}: is inside the input; give a folder outside of it.")
+    if f"{output.address.rstrip('/')}/".startswith(f"{source.rstrip('/')}/"):
+        raise SettingsError(f"{output}: is the input or inside of it; give a folder elsewhere.")
     for folder in (output, output / ENTITIES, output / ERRORS):
         folder.make_folder()
     plan = write_plan(bulk.source, output, bulk.shard)
@@ -168,8 +168,6 @@ def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progre
     workers = bulk.workers or cores
     threads = max(cores // workers, 1)
     readers = bulk.readers or (cores if kind == "files" else max(cores // 8, 1))
-    folder = Path(bulk.model)
-    model = str(folder.resolve()) if folder.is_dir() else bulk.model  # workers are not where we are
     attempts = count_attempts()
     read: Any = read_shards
     dataset = ray.data.from_arrow(blocks).map_batches(
@@ -183,7 +181,15 @@ def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progre
     dataset = dataset.map_batches(
         ExtractionActor,
         fn_constructor_kwargs={
-            "work": Work(model, output.address, threads, bulk.limits.seconds, bulk.min_score, attempts, bulk.warm_up)
+            "work": Work(
+                portable(bulk.model),  # workers are not where we are
+                output.address,
+                threads,
+                bulk.limits.seconds,
+                bulk.min_score,
+                attempts,
+                bulk.warm_up,
+            )
         },
         batch_size=1,
         batch_format="pyarrow",
@@ -234,6 +240,8 @@ def _clean_output() -> Iterator[None]:
 def _explained(output: Place) -> Iterator[None]:
     try:
         yield
+    except UnicodeError as error:
+        raise SettingsError(f"{output}: the run cannot be begun: a file's name in the input is no UTF-8.") from error
     except OSError as error:
         raise SettingsError(f"{output}: the run cannot be begun: {error}") from error
 

@@ -33,6 +33,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     once = [name for name, part in parts.items() if part.once]
     if run.temperatures and len(run.temperatures) != len(parts):
         raise SettingsError(f"temperatures: there are {len(parts)} heads ({', '.join(parts)}), one for each is needed.")
+    if run.temperatures and any(part.held_out for part in parts.values()):
+        raise SettingsError("temperatures: they are fitted on documents held out; leave them out, or hold out none.")
     labels = labels_of({name: part.scheme for name, part in parts.items()}, once)
     begun = load_start(run.start, FormNetForTagging, **labels)
     model, tokenizer = begun.model, begun.tokenizer
@@ -83,7 +85,10 @@ def _letterheads(run: FineTuning, parts: Mapping[str, Labelled]) -> dict[int, li
     for name in (*run.letterheads, *run.letterheads.values()):
         if name not in parts:
             raise SettingsError(f"letterheads: there is no head {name!r}; there are {', '.join(parts)}.")
-    return {numbers[head]: letterheads_of(parts[source].training) for head, source in run.letterheads.items()}
+    found = {numbers[head]: letterheads_of(parts[source].training) for head, source in run.letterheads.items()}
+    if not all(found.values()):
+        raise SettingsError(f"letterheads: none is to be found in {', '.join(run.letterheads.values())}.")
+    return found
 
 
 def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:

@@ -36,7 +36,8 @@ def load_labelled(run: FineTuning) -> dict[str, Labelled]:
             heads[_new_name(parse_spec(spec)[0], heads)] = part
         else:
             shared.training += part.training
-            shared.held_out += part.held_out
+            if parse_spec(spec)[0] not in looked_at:  # which is looked at once, whatever it belongs to
+                shared.held_out += part.held_out
             shared.once = shared.once and part.once
     if not any(document.entities for part in heads.values() for document in part.training):
         raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")

@@ -166,7 +166,10 @@ def _override(data: dict[str, Any], override: str) -> None:
         data = data.setdefault(parent, {})
         if not isinstance(data, dict):
             raise SettingsError(f"{override!r}: {parent} has no parts.")
-    data[name] = _value(value)
+    try:
+        data[name] = _value(value)
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{override!r}: the value cannot be read as YAML; put quotes around it.") from error
 
 
 def _value(text: str) -> Any:

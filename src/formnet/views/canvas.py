@@ -34,10 +34,10 @@ class Canvas:
 
 
 def page_canvas(page: Page, paleness: float = 0.55) -> Canvas:
-    """Lay out a page: its scan made paler, or its words written into their boxes."""
+    """Lay out a page: its scan made paler or, without one here, its words written into their boxes."""
     scale = OVERSAMPLING * LONGER_SIDE / max(page.width, page.height)
     size = max(round(page.width * scale), 1), max(round(page.height * scale), 1)
-    if page.image is not None:
+    if page.image is not None and page.image.is_file():
         return Canvas(_pale(scan_of(page), size, paleness), scale)
     canvas = Canvas(Image.new("RGB", size, _PAPER), scale)
     for text, (x0, y0, x1, y1) in zip(page.texts, (page.boxes * scale).tolist(), strict=True):

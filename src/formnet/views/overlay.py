@@ -33,7 +33,7 @@ def colours_of(labels: Iterable[str]) -> dict[str, Colour]:
 def save_overlays(
     document: Document, folder: Path, least: float = 0.0, names: dict[str, str] | None = None
 ) -> list[Path]:
-    """Write a picture of each page that has words, named after the document and the page.
+    """Write a picture of each page that shows anything, named after the document and the page.
 
     `names` are those of other documents in the same folder, which are not written over.
     """
@@ -51,7 +51,7 @@ def file_name(identity: str) -> str:
     """Make a document's id the name of a file: its last part, and nothing that a path could be made of."""
     last = identity.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in last).strip(".")
-    return name[:100] or "document"
+    return name.encode()[:100].decode(errors="ignore") or "document"
 
 
 def free_name(identity: str, names: dict[str, str]) -> str:
@@ -64,7 +64,7 @@ def free_name(identity: str, names: dict[str, str]) -> str:
 
 
 def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
-    """Draw each page that has words, by number; entities that are less sure than `least` have a dashed frame."""
+    """Draw each page that shows anything, by number; entities that are less sure than `least` have a dashed frame."""
     colours = colours_of(entity.label for entity in document.entities)
     for number, page in enumerate(document.pages):
         if not page.texts and page.image is None:

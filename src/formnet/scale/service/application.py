@@ -5,7 +5,6 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from ray import serve
@@ -14,7 +13,7 @@ from ray.serve.config import BackpressureConfig, HTTPOptions
 from ray.serve.schema import LoggingConfig
 
 from formnet.errors import SettingsError
-from formnet.models import find_model
+from formnet.models import find_model, portable
 from formnet.scale.cluster import cluster
 from formnet.scale.service.ingress import Ingress
 from formnet.scale.service.keys import load_digests
@@ -45,7 +44,7 @@ def build(settings: Settings) -> Application:
             max_ongoing_requests=ONGOING,
             max_queued_requests=settings.max_queue,
             num_cpus=settings.cores,
-        ).bind(_portable(model), max(int(settings.cores), 1), settings.warm_up)
+        ).bind(portable(model), max(int(settings.cores), 1), settings.warm_up)
         for model in settings.models
     }
     # The queues that matter are those inside; these only bound what may be on its way to them.
@@ -72,11 +71,6 @@ def _deployment(kind: type, name: str, *, num_cpus: float, **options: Any) -> An
         logging_config=_LOGS,
         **options,
     )(kind)
-
-
-def _portable(model: str) -> str:
-    """Name a folder as it can be found from anywhere on this machine; shipped models have names."""
-    return str(Path(model).resolve()) if Path(model).is_dir() else model
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from formnet.scale.service.settings import Settings
 _LONGEST_NAME = 200
 #: Requests of the largest size that a door holds at once.
 LARGEST_BODIES = 16
+#: JSON unpacks to many times its size, most of which is given back: one body at a time.
+_PARSING = asyncio.Semaphore(1)
 
 
 class Store:
@@ -59,7 +61,9 @@ async def read_body(request: Request, settings: Settings, take: Callable[[int], 
     held = Request(request.scope, _hold(request.receive, settings, take))
     try:
         if kind == "application/json":
-            return await asyncio.to_thread(_documents, await held.body(), settings)
+            body = await held.body()
+            async with _PARSING:
+                return await asyncio.to_thread(_documents, body, settings)
         return await _uploads(held, settings)
     except ClientDisconnect as error:
         raise Refusal(400, "cut_off", "The request ended before its body did.") from error

@@ -26,6 +26,8 @@ def load_digests(file: Path | None) -> tuple[bytes, ...]:
     keys = [*written, *named]
     if any(len(key) < _SHORTEST for key in keys):
         raise SettingsError(f"an API key is shorter than {_SHORTEST} characters, and too easily guessed.")
+    if not all(key.isascii() for key in keys):
+        raise SettingsError("an API key has letters beyond ASCII, which clients send in different ways.")
     return tuple(_digest(key) for key in keys)
 
 

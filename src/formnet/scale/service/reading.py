@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import ray
 from PIL import Image
@@ -55,7 +56,7 @@ class Reader:
     async def read(self, upload: Upload, pictures: bool) -> Reading | Refusal:
         """Read a file within its time."""
         suffix = ".jsonl" if upload.name.lower().endswith(".jsonl") else ""  # all that is told by a name
-        path = Path(self.folder.name) / f"upload{suffix}"
+        path = Path(self.folder.name) / f"{uuid4().hex}{suffix}"  # a write that nobody waits for any more may come late
         try:
             await asyncio.to_thread(path.write_bytes, upload.content)
             await self.process.ready.options(max_task_retries=-1).remote()  # it may have been stopped before
