@@ -11,6 +11,8 @@ from formnet.corpora.sroie import _decode
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError
 from formnet.labels import TagScheme, runs_of
+from formnet.overlap import SAME, Closest, closest
+from formnet.reading_order import reorder
 
 
 def count(documents: list[Document]) -> dict[str, int]:
@@ -184,3 +186,18 @@ def test_a_csv_that_is_not_cord_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(CorpusError, match="columns"):
         list(open_corpus(f"cord:{tmp_path / 'x.csv'}"))
+
+
+def test_documents_that_another_corpus_holds_are_found(documents: list[Document]) -> None:
+    first, second = documents[:2]
+    found = list(closest([reorder(first, "shuffled", 1)], [second, first]))
+    assert found == [Closest(first.id, first.id, 1.0)]
+    (apart,) = closest([first], [second])
+    assert apart.share < SAME
+    assert list(closest([first], [])) == [Closest(first.id, None, 0.0)]
+
+
+def test_three_receipts_of_cord_are_in_training_too(data: Path) -> None:
+    found = closest(open_corpus(f"cord:{data}/cord@test"), open_corpus(f"cord:{data}/cord@train"))
+    same = {pair.document for pair in found if pair.share == 1}
+    assert {"receipt_00068", "receipt_00069", "receipt_00090"} <= same

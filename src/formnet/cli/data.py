@@ -111,6 +111,26 @@ def align(
         _print_alignment(corpus, report, sample, seed)
 
 
+@app.command()
+def overlap(
+    corpus: CorpusSpec,
+    other: CorpusSpec,
+    show: Annotated[int, typer.Option(min=0, help="How many of the closest to show.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Find documents of one corpus that another holds too, or nearly: before a test split is trusted."""
+    from formnet.overlap import SAME, closest
+
+    found = sorted(closest(_open(corpus), _open(other)), key=lambda pair: -pair.share)
+    if as_json:
+        typer.echo(json.dumps([pair._asdict() for pair in found], indent=2, ensure_ascii=False))
+        return
+    same = sum(pair.share >= SAME for pair in found)
+    typer.echo(f"{same:,} of {len(found):,} documents share {SAME:.0%} or more of their words with one of {other}.")
+    for pair in found[:show]:
+        typer.echo(f"  {pair.share:4.0%}  {pair.document}  {pair.other or ''}")
+
+
 def _open(spec: str, order: ReadingOrder = ReadingOrder.given, seed: int = 0) -> "Corpus":
     from formnet.corpora import open_corpus
 
