@@ -1,5 +1,6 @@
 """Entities found against entities there are: right if the type and every word are."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from formnet.document import Document, Entity
@@ -21,6 +22,32 @@ def entity_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
     for span in said:
         counts.by_type[span.label].found += 1
     return counts
+
+
+#: What becomes of an entity that is not found as it is.
+LOSSES = {
+    "unseen": "none of its words is in an entity that was found",
+    "mistyped": "all of its words were found, and no others, as another type",
+    "misplaced": "some of its words were found, or others with them",
+}
+
+
+def losses(gold: Iterable[Span], found: Iterable[Span]) -> Counter[str]:
+    """Count what became of the spans of one document that were not found as they are.
+
+    >>> losses([Span("date", 0, 2), Span("total", 3, 4)], [Span("due", 0, 2)])
+    Counter({'mistyped': 1, 'unseen': 1})
+    """
+    said = set(found)
+    places = {(span.start, span.stop) for span in said}
+    words = {word for span in said for word in range(span.start, span.stop)}
+    lost: Counter[str] = Counter()
+    for span in set(gold) - said:
+        if (span.start, span.stop) in places:
+            lost["mistyped"] += 1
+        else:
+            lost["unseen" if words.isdisjoint(range(span.start, span.stop)) else "misplaced"] += 1
+    return lost
 
 
 def word_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:

@@ -1,5 +1,6 @@
 """A trained network against a labelled corpus: one call, all figures."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 from formnet.document import Document, Entity
 from formnet.evaluation.calibration import passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
-from formnet.evaluation.entities import entity_counts, gold_spans, spans_of, word_counts
+from formnet.evaluation.entities import LOSSES, entity_counts, gold_spans, losses, spans_of, word_counts
 from formnet.evaluation.fields import field_counts, right_entities
 from formnet.extractor import Extractor
 from formnet.labels import Span, TagScheme
@@ -53,9 +54,14 @@ def report(judged: Sequence[Judged], scheme: TagScheme) -> dict[str, Any]:
     scores = [entity.score or 0.0 for one in judged for entity in one.found]
     right = [is_right for one in judged for is_right in right_entities(one.document, one.found, scheme)]
     threshold, share = passing_share(scores, right)
+    lost = sum((losses(one.gold, spans_of(one.found)) for one in judged), Counter[str]())
     result = {
         "documents": len(judged),
-        "entities": {**sum_counts(counts).to_json(), "interval": bootstrap(counts)},
+        "entities": {
+            **sum_counts(counts).to_json(),
+            "interval": bootstrap(counts),
+            "lost": {kind: lost[kind] for kind in LOSSES},
+        },
         "words": sum_counts(word_counts(one.gold, spans_of(one.found)) for one in judged).to_json(),
         "calibration": {
             **reliability(scores, right).to_json(),

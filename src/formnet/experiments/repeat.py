@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from formnet.evaluation.entities import LOSSES
 from formnet.experiments.trial import of_seed, parameters_of, score_trial, spread
 from formnet.reading_order import Order
 from formnet.training.settings import FineTuning
@@ -39,6 +42,7 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
             "f1": spread([one[first]["not_in_training"][kind]["f1"] for one in scored]) if unseen else None,
         },
         "documents": scored[0][first]["documents"],
+        "lost": {kind: float(np.mean([one[first]["entities"]["lost"][kind] for one in scored])) for kind in LOSSES},
         "spans": spread(values("entities", "f1")),
         "by_order": {order: spread(values(kind, "f1", order)) for order in orders},
         "words_by_order": {order: spread(values("words", "f1", order)) for order in orders},

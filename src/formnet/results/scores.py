@@ -58,7 +58,10 @@ def corpus(record: dict[str, Any]) -> str:
     rows += [(f"read in {order} order", spread(figures), "all of it") for order, figures in later]
     for name, f1, parameters, conditions in PUBLISHED.get(record["test"].partition(":")[0], ()):
         rows.append((name, f"{f1:.2f}", f"{parameters} M parameters; {conditions}"))
-    return table(rows)
+    lost = record["lost"]
+    every = max(sum(lost.values()), 1)
+    parts = [f"{number / every:.0%} were {kind}" for kind, number in lost.items()]
+    return table(rows) + f"\nOf {every:.0f} entities that were lost, {', '.join(parts)}.\n"
 
 
 def ablation(record: dict[str, Any]) -> str:
