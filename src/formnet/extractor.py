@@ -1,5 +1,6 @@
 """The object people hold: documents in, entities with probabilities out, in batches of like length."""
 
+import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
@@ -172,11 +173,16 @@ class Extractor:
         return np.einsum("hwq,vq->hwv", looks, of_word)
 
     def warm_up(self) -> None:
-        """Load and compile everything now, which takes up to a minute, so that small batches are fast, too."""
+        """Load and compile everything now, which takes up to a minute, so that small batches are fast, too.
+
+        What is loaded by then stays, and is no longer looked through for garbage, which takes time with every document.
+        """
         if has_compiler():
             self.model.config.attention_backend = "compiled"
         for batch in WARM_UP:
             self.entities([_page_of(words) for words in batch])
+        gc.collect()
+        gc.freeze()
 
     def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
         """Give batches of documents of like length by number, with their scores [B, W, T]."""

@@ -28,7 +28,8 @@ def benchmark(extractor: Extractor, documents: Sequence[Document], repeats: int 
             for batch in batches:
                 extractor.model(**batch)
 
-    bare()  # whatever is compiled or cached is by now
+    extractor.warm_up()
+    bare()  # whatever is cached is by now
     extractor.entities(documents)
     bare_seconds, whole_seconds = [], []
     for _ in range(repeats):
