@@ -14,7 +14,7 @@ OPTIONAL = {
     "tensorboard": ("training curves", "pip install 'formnet[train]'"),
     "pyarrow": ("Parquet", "pip install 'formnet[train]'"),
     "matplotlib": ("plots", "pip install 'formnet[views]'"),
-    "onnxruntime": ("networks for other engines", "pip install 'formnet[onnx]'"),
+    "onnxscript": ("networks for other engines", "pip install 'formnet[onnx]'"),
     "ray": ("archives and the service", "pip install 'formnet[scale]'"),
 }
 

@@ -29,7 +29,7 @@ def graph(
     from formnet.graph import page_graph
     from formnet.views.graph import draw_graph
 
-    _refuse_others(out)
+    _refuse_unless_png(out)
     opened = open_corpus(corpus, order.value)
     found = next((d for d in opened if document is None or d.id == document), None)
     if found is None:
@@ -60,7 +60,7 @@ def attention(
     from formnet.readers import read_one
     from formnet.views.attention import beside, clearest_heads, draw_attention
 
-    _refuse_others(out)
+    _refuse_unless_png(out)
     document = read_one(file, ocr)
     if page > len(document.pages):
         raise DocumentError(f"{file}: has {len(document.pages)} pages, so no page {page}.")
@@ -85,6 +85,6 @@ def figures(
         typer.echo(str(file))
 
 
-def _refuse_others(out: Path) -> None:
+def _refuse_unless_png(out: Path) -> None:
     if out.suffix.lower() != ".png":
         raise typer.BadParameter(f"{out}: the name should end in .png")

@@ -43,13 +43,7 @@ def corpus(record: dict[str, Any]) -> str:
     unseen = record["not_in_training"]
     if 0 < unseen["documents"] < record["documents"]:
         without = record["documents"] - unseen["documents"]
-        rows.append(
-            (
-                "the same",
-                spread(unseen["f1"]),
-                f"without {without} documents nearly in training, too",
-            )
-        )
+        rows.append(("the same", spread(unseen["f1"]), f"without {without} documents that are nearly in training"))
     if "exact_string" in record:
         rows.append(("the same as exact strings", spread(record["exact_string"]), "SROIE's official way"))
         rows.append(("spans against aligned words", spread(record["spans"]), ""))
