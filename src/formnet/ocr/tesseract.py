@@ -16,6 +16,8 @@ from formnet.ocr import Reading
 SECONDS = 120
 #: Small print is read better larger: shorter sides than this are doubled.
 SMALL_SIDE = 1000
+#: Dots an inch. Told none, Tesseract guesses from the letters, and loses words where the guess is poor.
+RESOLUTION = 300
 
 
 class Engine:
@@ -38,7 +40,8 @@ class Engine:
             grey = grey.resize((grey.width * scale, grey.height * scale), Image.Resampling.BICUBIC)
         png = BytesIO()
         grey.save(png, "PNG", compress_level=1)
-        return parse(self._run(["tesseract", "-", "-", "-l", self.language, "tsv"], png.getvalue()), scale)
+        command = ["tesseract", "-", "-", "-l", self.language, "--dpi", str(RESOLUTION), "tsv"]
+        return parse(self._run(command, png.getvalue()), scale)
 
     def _run(self, command: list[str], data: bytes) -> str:
         try:
