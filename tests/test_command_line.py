@@ -245,6 +245,10 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     curve = json.loads(stdout("curve", str(config), "--test", corpus, "--documents", "1"))
     assert [point["documents"] for point in curve["points"]] == [1, 2]
 
+    spent = json.loads(stdout("hours", str(tmp_path)))
+    assert {str(tmp_path / name) for name in ("run", "run/seed-0", "run/seed-1")} <= set(spent["runs"])
+    assert 0 < spent["hours"] < 0.5
+
 
 def test_a_model_that_is_none_is_refused(tmp_path: Path) -> None:
     failed = run.invoke(app, ["evaluate", str(tmp_path), "jsonl:examples"])

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from formnet.errors import SettingsError
+from formnet.experiments.hours import seconds_of
 from formnet.extractor import Extractor
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
 from formnet.readers import read
@@ -198,3 +199,10 @@ def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vo
     before = FormNetForMaskedLM.from_pretrained(run.output)
     assert torch.equal(model.formnet.pieces.weight, before.formnet.pieces.weight)
     assert torch.equal(model.formnet.layers[1].expand.weight, before.formnet.layers[1].expand.weight)
+
+
+def test_pauses_are_no_training() -> None:
+    steps = [0.0, 10.0, 20.0, 20.0, 30.0, 1030.0, 1040.0]  # a look at the fourth point; asleep for 1,000 seconds
+    assert seconds_of(steps) == 50.0
+    assert seconds_of([0.0, 60.0]) == 60.0
+    assert seconds_of([5.0]) == 0.0

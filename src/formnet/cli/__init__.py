@@ -30,6 +30,7 @@ for command in (
     experiments.compare,
     experiments.ablate,
     experiments.curve,
+    experiments.hours,
     bulk.bulk,
 ):
     app.command()(command)

@@ -1,4 +1,4 @@
-"""`formnet experiment`, `compare`, `ablate` and `curve`: runs that belong together, and figures with their spread."""
+"""`formnet experiment`, `compare`, `ablate`, `curve`: runs that belong together, with their spread; and `hours`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,6 +85,16 @@ def curve(
     run = load_settings(FineTuning, config, override or ())
     result = learning_curve(run, test, documents or [10, 50, 100], seed or [0])
     _give({"config": run.model_dump(mode="json"), **result}, out)
+
+
+def hours(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or folders of such folders.")], out: Out = None
+) -> None:
+    """Add up how long was trained, from the curves that runs leave behind."""
+    prepare(training=True)
+    from formnet.experiments.hours import hours_trained
+
+    _give(hours_trained(runs), out)
 
 
 def _orders(chosen: list[ReadingOrder]) -> list["Order"]:

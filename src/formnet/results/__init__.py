@@ -30,6 +30,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "choices-cord": scores.choices,
     "choices-sroie": scores.choices,
     "curve": scores.curve,
+    "hours": scores.hours,
     "pretrain-clean": scores.pretraining,
     "pretrain-all": scores.pretraining,
     "pretrain-scratch": scores.pretraining,

@@ -1,5 +1,6 @@
 """Tables of how well things are found."""
 
+from pathlib import PurePosixPath
 from typing import Any
 
 from formnet.results.markdown import table
@@ -88,6 +89,17 @@ def curve(record: dict[str, Any]) -> str:
     return table(
         [("documents", "F1"), *((f"{point['documents']:,}", spread(point["f1"])) for point in record["points"])]
     )
+
+
+def hours(record: dict[str, Any]) -> str:
+    """Training time by what was trained: the first folder under the one that holds all runs."""
+    longest: dict[str, float] = {}
+    for run, spent in record["runs"].items():
+        name = PurePosixPath(run).parts[1]
+        longest[name] = longest.get(name, 0.0) + spent
+    rows = [("runs", "hours")]
+    rows += [(name, f"{spent:.1f}") for name, spent in sorted(longest.items(), key=lambda one: -one[1])]
+    return table([*rows, ("**all**", f"**{record['hours']:.1f}**")])
 
 
 def pretraining(record: dict[str, Any]) -> str:
