@@ -7,10 +7,13 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from formnet.benchmarks import attention, model, parameters
+from formnet.benchmarks import attention, extract, parameters
+from formnet.benchmarks import model as models
 from formnet.benchmarks.memory import peak_megabytes
 from formnet.cli import app
+from formnet.extractor import Extractor
 from formnet.results import refresh, render
+from plain_documents import documents
 
 
 def test_attention_rows() -> None:
@@ -28,9 +31,16 @@ def test_what_is_timed_as_rich_attention_is_rich_attention(monkeypatch: pytest.M
 
 
 def test_model_rows() -> None:
-    result = model.inference((64,), repeats=1, names=("layoutlmv3",))
+    result = models.inference((64,), repeats=1, names=("layoutlmv3",))
     assert {row["dtype"] for row in result["rows"]} == {"float32", "bfloat16"}
     assert {"name", "parameters", "tokens", "docs_per_second", "peak_mb"} <= set(result["rows"][0])
+
+
+def test_extraction_is_measured_beside_the_bare_network(model: Path) -> None:
+    result = extract.benchmark(Extractor.from_pretrained(model), list(documents(6)), repeats=2)
+    spent = result["milliseconds_per_document"]
+    assert 0 < result["ratio_to_model"] == pytest.approx(spent["bare"] / spent["whole"], rel=0.5)
+    assert {"encoding", "collating", "decoding"} < set(spent)
 
 
 def test_bert_is_given_the_same_tags() -> None:
@@ -40,7 +50,7 @@ def test_bert_is_given_the_same_tags() -> None:
         "first_piece": torch.tensor([[0, 2]]),
         "labels": torch.tensor([[3, 0]]),
     }
-    assert model.plain_inputs(inputs)["labels"].tolist() == [[3, -100, 0, -100]]
+    assert models.plain_inputs(inputs)["labels"].tolist() == [[3, -100, 0, -100]]
 
 
 def test_parameters_are_within_two_percent_but_for_a1() -> None:

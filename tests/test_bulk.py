@@ -79,6 +79,7 @@ def reference(archive: Path, model: Path, tmp_path_factory: pytest.TempPathFacto
     output = tmp_path_factory.mktemp("reference") / "output"
     summary = json.loads(finish(start(archive, output, model, "--json")))
     assert (summary["documents"], summary["errors"], summary["shards_before"]) == (240, 0, 0)
+    assert 50 < summary["driver_memory_half_way_mb"] <= summary["driver_memory_mb"] < 2000
     return output
 
 

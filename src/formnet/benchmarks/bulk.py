@@ -82,7 +82,7 @@ def growth(model: str, counts: Sequence[int] = GROWTH) -> list[dict[str, Any]]:
             source = Path(folder) / f"{count}.jsonl"
             write(_tiny(count), source)
             run = _bulk(source, Path(folder) / f"out-{count}", model, 256)
-            names = ("documents", "shards", "documents_per_second", "startup_seconds", "driver_memory_mb")
+            names = ("documents", "shards", "driver_memory_half_way_mb", "driver_memory_mb")
             rows.append({name: run[name] for name in names})
     return rows
 

@@ -115,10 +115,10 @@ def bulk(record: dict[str, Any]) -> str:
 
 def growth(record: dict[str, Any]) -> str:
     """What the driver of a bulk run keeps in memory, for ever more documents."""
-    rows = [("documents", "parts", "the driver's memory")]
-    rows += [
-        (f"{row['documents']:,}", f"{row['shards']:,}", f"{row['driver_memory_mb']:.0f} MB") for row in record["rows"]
-    ]
+    rows = [("documents", "parts", "the driver's memory, half way", "at the end")]
+    for row in record["rows"]:
+        half, end = (f"{row[name]:.0f} MB" for name in ("driver_memory_half_way_mb", "driver_memory_mb"))
+        rows.append((f"{row['documents']:,}", f"{row['shards']:,}", half, end))
     return table(rows)
 
 

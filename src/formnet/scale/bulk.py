@@ -26,7 +26,7 @@ from formnet.scale.extraction import ExtractionActor, Work
 from formnet.scale.parts import ENTITIES, ERRORS, part_name
 from formnet.scale.places import Place, find_place
 from formnet.scale.plan import read_plan, write_plan
-from formnet.scale.progress import BulkProgress
+from formnet.scale.progress import BulkProgress, most_memory
 from formnet.scale.reading import Limits, read_shards
 
 SCHEMA = "formnet.bulk/1"
@@ -65,6 +65,7 @@ class Summary:
     seconds: float
     startup_seconds: float
     documents_per_second: float
+    driver_memory_half_way_mb: float | None
     driver_memory_mb: float | None
 
 
@@ -90,17 +91,9 @@ def run(bulk: Bulk, *, shown: bool = True) -> Summary:
         seconds=perf_counter() - start,
         startup_seconds=begun - start,
         documents_per_second=progress.per_second,
-        driver_memory_mb=_most_memory(),
+        driver_memory_half_way_mb=progress.memory_half_way,
+        driver_memory_mb=most_memory(),
     )
-
-
-def _most_memory() -> float | None:
-    """Give the most memory that this process held, in megabytes, on Linux; getrusage would count its parent's."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 def _begin(bulk: Bulk, output: Place) -> int:

@@ -1,6 +1,7 @@
 """What a person sees of a bulk run: a bar on a terminal, a plain line now and then in a log."""
 
 from datetime import timedelta
+from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,7 @@ class BulkProgress:
         self.done = self.documents = self.errors = 0
         self.begun: float | None = None  # when the first shard was begun, and the last one ended
         self.ended = 0.0
+        self.memory_half_way: float | None = None
         self._told = perf_counter()
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
@@ -49,6 +51,8 @@ class BulkProgress:
         self.done += 1
         self.documents += documents
         self.errors += errors
+        if self.done == (self.shards + 1) // 2:
+            self.memory_half_way = most_memory()
         if self._bar:
             self._bar.update(self._bar.task_ids[0], completed=self.done, told=self._line())
         elif self.shown and now - self._told >= _SECONDS_BETWEEN_LINES:
@@ -60,3 +64,12 @@ class BulkProgress:
         left = (self.ended - self.begun) / self.done * (self.shards - self.done)
         counted = f"{self.documents:,} documents, {self.per_second:,.1f}/s, {self.errors:,} errors"
         return f"{counted}, {timedelta(seconds=round(left))} left"
+
+
+def most_memory() -> float | None:
+    """Give the most memory that this process held, in megabytes, on Linux; getrusage would count its parent's."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
