@@ -1,18 +1,22 @@
 """Entities found against entities there are: right if the type and every word are."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from formnet.document import Document, Entity
 from formnet.evaluation.counts import Counts
 from formnet.labels import Span, TagScheme, runs_of
 
 
-def entity_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
+def entity_counts(gold: Iterable[Span], found: Iterable[Span], once: Container[str] = ()) -> Counts:
     """Count spans of one document: what seqeval calls strict.
+
+    What it has `once` may stand in several places, and any of them is right.
 
     >>> entity_counts([Span("date", 0, 2)], [Span("date", 0, 2), Span("total", 3, 4)]).micro.score.f1
     0.6666666666666666
+    >>> entity_counts([Span("date", 0, 2), Span("date", 5, 7)], [Span("date", 5, 7)], once={"date"}).micro.score.f1
+    1.0
     """
     counts = Counts()
     true, said = set(gold), set(found)
@@ -21,6 +25,9 @@ def entity_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
         counts.by_type[span.label].right += span in said
     for span in said:
         counts.by_type[span.label].found += 1
+    for label, of_type in counts.by_type.items():
+        if label in once:
+            of_type.gold, of_type.right = min(of_type.gold, 1), min(of_type.right, 1)
     return counts
 
 

@@ -24,8 +24,8 @@ class Judged:
 
     @property
     def counts(self) -> Counts:
-        """Entities found and right."""
-        return entity_counts(self.gold, spans_of(self.found))
+        """Entities found and right; a value that was keyed in may be found in any of its places."""
+        return entity_counts(self.gold, spans_of(self.found), once=self.document.fields)
 
 
 class Judgement(NamedTuple):
