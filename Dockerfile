@@ -3,7 +3,7 @@
 #
 #   docker build -t formnet .
 #   docker run --rm -p 8000:8000 --shm-size 2g -e FORMNET_API_KEYS=… formnet serve --host 0.0.0.0
-#   docker run --rm --network none -v "$PWD:/work:ro" formnet extract receipt.jpg --format json
+#   docker run --rm --network none -v "$PWD:/documents:ro" formnet extract receipt.jpg --format json
 #
 # torch comes from wherever pip looks. Its usual build brings gigabytes for GPUs; for a CPU-only image, point pip to
 # an index with CPU builds: --build-arg PIP_EXTRA_INDEX_URL=… --build-arg TORCH='torch==2.13.0+cpu'.
@@ -32,7 +32,7 @@ COPY --from=build /opt/formnet /opt/formnet
 RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/
 ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0
 USER 1000
-WORKDIR /work
+WORKDIR /documents
 EXPOSE 8000
 ENTRYPOINT ["formnet"]
 CMD ["--help"]

@@ -198,6 +198,15 @@ def test_a_folder_is_searched(model: Path, pdf: Path, tmp_path: Path) -> None:
         formnet("extract", tmp_path / "empty", "--model", model)
 
 
+def test_a_pattern_is_looked_up(model: Path, pdf: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "scan [1].pdf"  # a file's name that looks like a pattern
+    strange.write_bytes(pdf.read_bytes())
+    assert len(formnet("extract", tmp_path / "*.pdf", "--model", model, "--format", "jsonl").splitlines()) == 2
+    assert len(formnet("extract", strange, "--model", model, "--format", "jsonl").splitlines()) == 1
+    with pytest.raises(DocumentError, match="holds no file that can be read"):
+        formnet("extract", tmp_path / "*.png", "--model", model)
+
+
 def test_a_spreadsheet_runs_nothing() -> None:
     assert [safe_cell(cell) for cell in ("=1+1", "@x", "-5.00", "RM 5", 3)] == ["'=1+1", "'@x", "-5.00", "RM 5", 3]
     assert safe_cell("-1+cmd|' /C calc'!A0").startswith("'")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parent.parent
 #: pip only says what it would install: the rest should run on what is tested.
@@ -36,3 +37,9 @@ def test_every_block_of_the_readme(language: str, block: str, checkout: Path) ->
     here = {**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, cwd=checkout, env=here, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("page", "config"), [("training", "example"), ("tutorial", "invoices")])
+def test_settings_in_the_docs_are_those_of_the_file(page: str, config: str) -> None:
+    shown = next(block for language, block in blocks(f"docs/{page}.md") if language == "yaml")
+    assert yaml.safe_load(shown) == yaml.safe_load((ROOT / f"configs/{config}.yaml").read_text(encoding="utf-8"))

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 from formnet.benchmarks.serving import serving
+from formnet.errors import SettingsError
 from formnet.scale.service.openapi import DOCUMENT
 
 #: The service attacked has small limits, so that reaching them is quick.
@@ -114,6 +115,9 @@ def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> 
 
     Then, for so many seconds, schemathesis makes up more.
     """
+    program = Path(sys.executable).parent / "schemathesis"
+    if schema_seconds and not program.is_file():
+        raise SettingsError("schemathesis is not installed; run pip install schemathesis, or do without its requests.")
     key = secrets.token_urlsafe(24)
     rows = []
     with serving(model, *LIMITS, environment={"FORMNET_API_KEYS": key}) as service:
@@ -136,7 +140,7 @@ def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> 
                     "held": held,
                 }
             )
-        schema = by_schema(service.url, key, schema_seconds) if schema_seconds else None
+        schema = by_schema(program, service.url, key, schema_seconds) if schema_seconds else None
     held = sum(row["held"] for row in rows)
     return {"attempts": len(rows), "held": held, "limits": list(LIMITS), "rows": rows, "schemathesis": schema}
 
@@ -152,11 +156,8 @@ CHECKS = (
 )
 
 
-def by_schema(url: str, key: str, seconds: int) -> dict[str, Any] | None:
-    """Have schemathesis make requests up from the OpenAPI document, if it is installed; give what it concludes."""
-    program = Path(sys.executable).parent / "schemathesis"
-    if not program.is_file():
-        return None
+def by_schema(program: Path, url: str, key: str, seconds: int) -> dict[str, Any]:
+    """Have schemathesis make requests up from the OpenAPI document; give what it concludes."""
     options = ["--checks", ",".join(CHECKS), "--max-time", f"{seconds}", "--request-timeout", f"{PATIENCE}"]
     options += ["--header", f"X-API-Key:{key}", "--continue-on-failure", "--no-color"]
     done = subprocess.run([str(program), "run", f"{url}/openapi.json", *options], capture_output=True, text=True)  # noqa: S603

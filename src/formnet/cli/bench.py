@@ -243,9 +243,7 @@ def overload(
 @app.command()
 def attacks(
     model: Model,
-    schema_seconds: Annotated[
-        int, typer.Option(min=0, help="Then let schemathesis, if installed, make requests up for so long.")
-    ] = 0,
+    schema_seconds: Annotated[int, typer.Option(min=0, help="Then let schemathesis make requests up for so long.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Try on the service what hostile clients try."""

@@ -100,15 +100,17 @@ def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> 
 
 
 def _expand(files: list[Path]) -> Iterator[Path]:
-    """Give files as they are and what a folder holds, sorted; a folder without any is a mistake."""
+    """Give files as they are, and what a folder holds or a pattern finds, sorted; if there is none, it is a mistake."""
     from formnet.errors import DocumentError
     from formnet.readers import SUFFIXES, readable
 
     for file in files:
-        if not file.is_dir():
-            yield file
-            continue
-        found = readable(file)
+        if file.is_dir():
+            found = readable(file)
+        elif not file.exists() and not {"*", "?", "["}.isdisjoint(str(file)):
+            found = sorted(Path(file.anchor).glob(str(file.relative_to(file.anchor))))
+        else:
+            found = [file]
         if not found:
             raise DocumentError(f"{file}: holds no file that can be read; known are {', '.join(SUFFIXES)}.")
         yield from found

@@ -49,7 +49,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "security": costs.security,
 }
 #: Tables that are made of several results.
-SOURCES = {"sizing": ("bulk", "ocr"), "shipped": tuple(scores.SHIPPED)}
+SOURCES = {"sizing": ("bulk", "ocr"), "shipped": (*scores.SHIPPED, "ocr")}
 
 _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 
