@@ -222,3 +222,24 @@ def test_coverage_on_real_documents(data: Path, corpus: str, share: float) -> No
     assert overall.found / overall.values >= share
     assert len(report.misses) == overall.values - overall.found
     assert len(report.hits) == overall.found
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "where"),
+    [
+        ("ACME 03/04/2019 Coffee 3.00", "3.00", 3),
+        ("ACME 12:30 INV-12 12-B Sum 12.00", "12.00", 5),
+        ("5.00 x -$5.00", "-5.00", 2),
+        ("-$5.00 x 5.00", "5.00", 2),
+        ("5.00- x 5.00", "5.00", 2),
+        ("500 −5.00", "−5.00", 1),
+        ("500 1’234.50", "1234.50", 1),
+    ],
+)
+def test_parts_of_other_things_are_no_amounts(words: str, value: str, where: int) -> None:
+    build = DocumentBuilder("a")
+    texts = words.split()
+    build.add_page(texts, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(texts))], 100, 200)
+    found = find(build.done(), value, "sum of all")
+    assert isinstance(found, Match)
+    assert found.words == (where,)

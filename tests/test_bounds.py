@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from pyarrow import Table
+from pyarrow.parquet import write_table
 from tokenizers import Tokenizer
 
+from formnet.benchmarks.memory import peak_megabytes
 from formnet.builder import MOST_REPAIRS, DocumentBuilder
 from formnet.cli.options import size
 from formnet.corpora import open_corpus
@@ -18,6 +21,7 @@ from formnet.errors import LONGEST_MESSAGE, CorpusError, DocumentError, FormNetE
 from formnet.graph import skeleton
 from formnet.images import size_of
 from formnet.readers import read
+from formnet.readers.jsonl import from_json
 from formnet.scale.service.bodies import LARGEST_BODIES, Store, _documents
 from formnet.scale.service.keys import VARIABLE, load_digests
 from formnet.scale.service.reading import CHARACTERS, refuse_long
@@ -138,3 +142,43 @@ def test_a_picture_on_its_side_has_the_size_it_is_shown_in(tmp_path: Path) -> No
 
 def test_sizes() -> None:
     assert size("2GiB") == 2**31
+
+
+def test_text_among_boxes_does_not_grow() -> None:
+    long = json.dumps({"id": "a", "width": 9, "height": 9, "words": ["w"] * 2000, "boxes": [[0, 0, 1, 1]] * 2000})
+    spoilt = long.replace("[0, 0, 1, 1]]", f'[0, 0, 1, "{"x" * 10_000}"]]')
+    assert peak_megabytes(lambda: _refused(spoilt)) < 20
+
+
+def _refused(text: str) -> None:
+    with pytest.raises(DocumentError, match=r"word 1999.*four numbers") as refusal:
+        from_json(json.loads(text))
+    assert len(str(refusal.value)) < 300
+
+
+def test_a_row_of_parquet_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
+    row = {"id": "a", "width": 9.0, "height": 9.0, "words": ["w" * (80 << 20)], "boxes": [[0.0, 0.0, 1.0, 1.0]]}
+    write_table(Table.from_pylist([row]), tmp_path / "a.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").stat().st_size < 1 << 20
+    with pytest.raises(LimitError, match=r"a.parquet, row 1: holds more than 64 MiB"):
+        list(read(tmp_path / "a.parquet"))
+
+
+def test_the_service_looks_at_words_only() -> None:
+    settings = Settings(max_words=10)
+    page = {"id": "a", "width": 9, "height": 9, "words": ["w"] * 20, "boxes": [[0, 0, 1, 1]] * 20}
+    with pytest.raises(LimitError, match="20 words; the limit is 10"):
+        _documents(json.dumps(page).encode(), settings)
+    page |= {"words": ["w"], "boxes": [[0, 0, 1, 1]], "entities": [{"label": "a", "words": [99]}], "links": "none"}
+    (document,) = _documents(json.dumps(page).encode(), settings)
+    assert document.entities == ()
+
+
+def test_repairs_are_bounded_whatever_is_mended() -> None:
+    build = DocumentBuilder("a")
+    build.add_page(["w"], [[0, 0, 1, 1]], 9, 9)
+    build.add_entity("a", [0])
+    build.add_entity("b", [0])
+    for _ in range(MOST_REPAIRS + 50):
+        build.add_link(0, 1)
+    assert len(build.done().repairs) == MOST_REPAIRS

@@ -17,6 +17,12 @@ from formnet.values import LONGEST_VALUE, Value, kind_of, normalise
         ("1.234,50 €", "1234.50", "EUR"),
         ("1 234,50 EUR", "1234.50", "EUR"),
         ("CHF 1'234.50", "1234.50", "CHF"),
+        ("CHF 1’234.50", "1234.50", "CHF"),
+        ("CAD $12.00", "12.00", "CAD"),
+        ("USD $1,234.50", "1234.50", "USD"),
+        ("$.50", "0.50", "USD"),
+        ("12.50 CR", "-12.50", None),
+        ("−$5.00", "-5.00", "USD"),
         ("RM 9.00", "9.00", "MYR"),
         ("RM9", "9", "MYR"),
         ("Rp 25.000", "25000", "IDR"),
@@ -58,6 +64,7 @@ def test_three_digits_after_a_point_are_thousands_but_not_surely() -> None:
         ("4 March 2019", "2019-03-04"),
         ("March 4th, 2019", "2019-03-04"),
         ("04-MAR-19", "2019-03-04"),
+        ("Sep 5 23:59:59 2019", "2019-09-05"),
         ("25/12/2018", "2018-12-25"),
         ("12/25/18", "2018-12-25"),
         ("12/31/97", "1997-12-31"),
@@ -110,7 +117,20 @@ def test_labels_are_read_by_their_words() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "ACME Ltd", "12 Main Street", "10%", "1.2.3", "1,2,3", "12:30", "9.00 each", "1,2345,678", "99/99/2019"],
+    [
+        "",
+        " ",
+        "ACME Ltd",
+        "12 Main Street",
+        "10%",
+        "1.2.3",
+        "1,2,3",
+        "12:30",
+        "9.00 each",
+        "1,2345,678",
+        "99/99/2019",
+        "12 Mar 10:30",
+    ],
 )
 def test_other_text_is_none(text: str) -> None:
     assert normalise(text) is None

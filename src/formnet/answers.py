@@ -2,6 +2,7 @@
 
 import csv
 import json
+import unicodedata
 from collections.abc import Iterator
 from typing import Any, TextIO
 
@@ -103,5 +104,6 @@ def safe_cell(cell: Any) -> Any:
     """Keep a spreadsheet from taking what a document says for a formula."""
     if not isinstance(cell, str):
         return cell
-    formula = cell[:1] in ("=", "+", "@", "\t", "\r") or (cell[:1] == "-" and figure(cell) is None)
+    first = unicodedata.normalize("NFKC", cell.lstrip()[:1])
+    formula = first in ("=", "+", "@") or cell[:1] in ("\t", "\r", "\n") or (first == "-" and figure(cell) is None)
     return f"'{cell}" if formula else cell

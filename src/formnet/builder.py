@@ -115,9 +115,7 @@ class DocumentBuilder:
         for old, (label, words, score) in enumerate(self._entities):
             kept = [self._kept[i] for i in words if self._kept[i] >= 0]
             if not kept:
-                self._repairs.append(
-                    Repair("empty entity dropped", self._page_of[words[0]] if words else 0, None, label)
-                )
+                self._note("empty entity dropped", self._page_of[words[0]] if words else 0, None, label)
                 continue
             renumbered[old] = len(entities)
             entities.append(bare.entity(label, kept, score))
@@ -131,7 +129,7 @@ class DocumentBuilder:
             link = renumbered.get(question, -1), renumbered.get(answer, -1)
             if min(link) < 0 or link in links:
                 kind = "repeated link dropped" if link in links else "link to an empty entity dropped"
-                self._repairs.append(Repair(kind, 0, None, f"{question} → {answer}"))
+                self._note(kind, 0, None, f"{question} → {answer}")
             else:
                 links[link] = None
         return replace(
@@ -145,6 +143,8 @@ class DocumentBuilder:
     def _box_array(self, texts: Sequence[str], boxes: Any, page: int) -> Boxes:
         if len(texts) == 0 and len(boxes) == 0:
             return np.empty((0, 4))
+        if isinstance(boxes, Sequence) and _holds_text(boxes):  # of which NumPy would make every cell as wide
+            self._refuse_ragged(texts, boxes, page)
         try:
             raw = np.asarray(boxes)
         except ValueError:  # rows of different lengths
@@ -167,7 +167,7 @@ class DocumentBuilder:
         size = fitting_size(boxes, width, height)
         if size != (width, height):
             what = "page sides swapped" if size == (height, width) else "page grown around its words"
-            self._repairs.append(Repair(what, page, None, f"{width:g} × {height:g} → {size[0]:g} × {size[1]:g}"))
+            self._note(what, page, None, f"{width:g} × {height:g} → {size[0]:g} × {size[1]:g}")
         return size
 
     def _confidence_array(
@@ -179,12 +179,13 @@ class DocumentBuilder:
             array = np.array(confidences, dtype=np.float64).reshape(len(texts))
         except (TypeError, ValueError, OverflowError) as error:
             raise DocumentError(f"{self._place(page)}: confidences are not one number for each word.") from error
-        if not ((array >= 0) & (array <= 1)).all():
-            i = int(np.flatnonzero(~((array >= 0) & (array <= 1)))[0])
+        near = (array >= -1e-6) & (array <= 1 + 1e-6)  # some engines give a hair more than all
+        if not near.all():
+            i = int(np.flatnonzero(~near)[0])
             raise DocumentError(
                 f"{self._place(page, i)}: confidence {array[i]} of {texts[i]!r} is not between 0 and 1."
             )
-        return array
+        return array.clip(0, 1)
 
     def _refuse_ragged(self, texts: Sequence[str], boxes: Any, page: int) -> None:
         """Find the one box that spoils the array, to be able to name its word."""
@@ -195,13 +196,16 @@ class DocumentBuilder:
         for i, box in enumerate(boxes):
             good = isinstance(box, Sequence) and len(box) == 4
             if not good or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in box):
-                raise DocumentError(
-                    f"{self._place(page, i)}: {texts[i]!r} has the box {box!r}; a box is four numbers x0, y0, x1, y1."
-                )
+                told = f"{texts[i]!r} has the box {box!r:.80}"
+                raise DocumentError(f"{self._place(page, i)}: {told}; a box is four numbers x0, y0, x1, y1.")
 
     def _place(self, page: int, word: int | None = None) -> str:
         return f"document {self.id!r}, page {page + 1}" + ("" if word is None else f", word {word}")
 
-    def _note(self, kind: str, page: int, word: int, detail: str) -> None:
+    def _note(self, kind: str, page: int, word: int | None, detail: str) -> None:
         if len(self._repairs) < MOST_REPAIRS:
             self._repairs.append(Repair(kind, page, word, detail))
+
+
+def _holds_text(boxes: Sequence[Any]) -> bool:
+    return any(isinstance(side, str | bytes) for box in boxes if isinstance(box, Sequence) for side in box)

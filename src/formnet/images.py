@@ -1,12 +1,14 @@
 """Pictures of pages: opened within limits, turned as the camera says, one frame at a time."""
 
 import struct
+import threading
 import warnings
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import cast
 
 from PIL import Image, ImageOps
 
@@ -19,6 +21,7 @@ MOST_PAGES = 2_000
 #: No file larger than this is opened.
 MOST_BYTES = 512 * 2**20
 _ORIENTATION = 0x0112
+_FILTERS = threading.RLock()
 #: What a scan may be; formats that run programs are not among them.
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 
@@ -26,7 +29,8 @@ FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 def frames(path: Path) -> Iterator[Image.Image]:
     """Give the pictures in a file one by one: a TIFF may hold many."""
     with _opened(path) as image:
-        count = getattr(image, "n_frames", 1)
+        with _quiet():
+            count = getattr(image, "n_frames", 1)
         if image.format in ("GIF", "WEBP", "PNG"):  # what moves is not a stack of pages
             count = 1
         if count > MOST_PAGES:
@@ -47,7 +51,9 @@ def size_of(path: Path) -> tuple[int, int] | None:
         return None
     with _opened(path) as image:
         width, height = image.size
-        on_its_side = image.getexif().get(_ORIENTATION, 1) >= 5
+        with _quiet():
+            # Pillow itself turns TIFF, and tells the size that it then has.
+            on_its_side = image.format != "TIFF" and image.getexif().get(_ORIENTATION, 1) >= 5
         return (height, width) if on_its_side else (width, height)
 
 
@@ -55,9 +61,10 @@ def size_of(path: Path) -> tuple[int, int] | None:
 def _opened(path: Path) -> Iterator[Image.Image]:
     refuse_large(path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd metadata; what matters is raised
-            with Image.open(path, formats=FORMATS) as image:
+        with path.open("rb") as file:  # Pillow maps what it opens by name, and then turns TIFF wrongly
+            with _quiet():
+                image = Image.open(file, formats=FORMATS)
+            with image:
                 yield image
     except (OSError, ValueError, SyntaxError, TypeError, KeyError, EOFError, struct.error) as error:
         raise DocumentError(f"{path}: cannot be opened as an image: {str(error).rstrip('.')}.") from error
@@ -65,9 +72,23 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         raise LimitError(f"{path}: unpacks to too many pixels: {str(error).rstrip('.')}.") from error
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Pillow from warning of odd metadata; what matters is raised. Filters are the process's: one at a time."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
-    if number:
-        image.seek(number)
+    with _quiet():
+        if number:
+            image.seek(number)
+        return _as_seen(path, image)
+
+
+def _as_seen(path: Path, image: Image.Image) -> Image.Image:
+    """Give what a person would see: turned, on white paper, in eight bits a colour."""
     if image.width * image.height > MOST_PIXELS:
         raise LimitError(f"{path}: has {image.width:,} × {image.height:,} pixels; the limit is {MOST_PIXELS:,}.")
     turned = ImageOps.exif_transpose(image)
@@ -75,6 +96,11 @@ def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
         turned = turned.convert("RGBA")
         paper = Image.new("RGBA", turned.size, (255, 255, 255, 255))
         turned = Image.alpha_composite(paper, turned)
+    if turned.mode.startswith("I") or turned.mode == "F":  # more than eight bits, which would be cut off
+        turned = turned.convert("F")
+        low, high = cast(tuple[float, float], turned.getextrema())
+        scale = 255 / (high - low) if high > low else 0.0
+        turned = turned.point(lambda light: light * scale + (255 - high * scale)).convert("L")
     return turned.convert("RGB")
 
 

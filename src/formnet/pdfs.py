@@ -38,7 +38,13 @@ class TextLayer:
     height: float
     texts: list[str]
     boxes: list[Box]
-    pictured: float  # the share of the page that its largest picture covers
+    pictured: float  # the share of the page that its pictures cover
+
+    @property
+    def written(self) -> float:
+        """The share of the page that its words cover."""
+        area = sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in self.boxes)
+        return min(area / max(self.width * self.height, 1e-9), 1.0)
 
     @property
     def is_readable(self) -> bool:
@@ -55,13 +61,13 @@ def open_pdf(path: Path) -> Iterator[Any]:
     try:
         with _LOCK:
             document = pypdfium2.PdfDocument(path)
+            document.init_forms()
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise DocumentError(f"{path}: is encrypted; save it without its password first.") from error
         raise DocumentError(f"{path}: cannot be opened as a PDF: {str(error).rstrip('.')}.") from error
     try:
-        with _LOCK:
-            count = len(document)
+        count = count_pages(document)
         if count > MOST_PAGES:
             raise LimitError(f"{path}: has {count:,} pages; the limit is {MOST_PAGES:,}. Split it.")
         if count == 0:
@@ -74,13 +80,20 @@ def open_pdf(path: Path) -> Iterator[Any]:
             document.close()
 
 
-def text_layer(document: Any, number: int) -> TextLayer:
+def count_pages(document: Any) -> int:
+    """Count a file's pages."""
+    with _LOCK:
+        return len(document)
+
+
+def text_layer(document: Any, number: int, path: Path) -> TextLayer:
     """Give a page's own words, turned as the page is shown."""
     with _page(document, number) as page, closing(page.get_textpage()) as text:
         width, height = page.get_size()
         count = text.count_chars()
         if count > MOST_CHARACTERS:
-            raise LimitError(f"page {number + 1} has {count:,} characters; the limit is {MOST_CHARACTERS:,}.")
+            told = f"has {count:,} characters; the limit is {MOST_CHARACTERS:,}"
+            raise LimitError(f"{path}, page {number + 1}: {told}.")
         words = list(_words(text.raw, count))
         texts = ["".join(map(chr, codes)) for codes, _ in words]
         boxes = [_shown(page, width, height, box) for _, box in words]
@@ -89,9 +102,16 @@ def text_layer(document: Any, number: int) -> TextLayer:
 
 @contextmanager
 def _page(document: Any, number: int) -> Iterator[Any]:
-    """Give a page while nobody else is in the library, and close it before anybody is."""
-    with _LOCK, closing(document[number]) as page:
-        yield page
+    """Give a page while nobody else is in the library, and close it before anybody is.
+
+    What was filled into a form, or noted on the page, is part of it.
+    """
+    with _LOCK:
+        with closing(document[number]) as page:
+            if pdfium.FPDFPage_GetAnnotCount(page.raw):
+                pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY)
+        with closing(document[number]) as page:
+            yield page
 
 
 def _words(text: Any, count: int) -> Iterator[tuple[list[int], Box]]:
@@ -133,13 +153,13 @@ def _shown(page: Any, width: float, height: float, box: Box) -> Box:
 
 
 def _pictured(page: Any) -> float:
-    """Give the share of the page that its largest picture covers."""
+    """Give the share of the page that its pictures cover: a scan may come in strips."""
     width, height = page.get_size()
-    largest = 0.0
+    covered = 0.0
     for thing in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=2):
         left, bottom, right, top = thing.get_bounds()
-        largest = max(largest, float((right - left) * (top - bottom)))
-    return min(largest / max(float(width * height), 1e-9), 1.0)
+        covered += float((right - left) * (top - bottom))
+    return min(covered / max(float(width * height), 1e-9), 1.0)
 
 
 def picture(document: Any, number: int) -> Image.Image:
@@ -153,6 +173,6 @@ def picture(document: Any, number: int) -> Image.Image:
 def page_picture(path: Path, number: int) -> Image.Image:
     """Draw one page of a file."""
     with open_pdf(path) as document:
-        if not 0 <= number < len(document):
+        if not 0 <= number < count_pages(document):
             raise DocumentError(f"{path}: has no page {number + 1}.")
         return picture(document, number)

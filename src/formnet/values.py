@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, cast
 
-from formnet.alignment.meanings import day, days, figure, readings
+from formnet.alignment.meanings import PLAIN, day, days, figure, readings
 
 #: No date, amount or identifier is longer.
 LONGEST_VALUE = 200
@@ -30,13 +30,12 @@ _HINTS: tuple[tuple[Kind | None, frozenset[str]], ...] = (
 )
 _AMOUNT_ENDINGS = ("amount", "price", "sum", "total")
 
-_DASHES = str.maketrans("−–—", "---")
 _NO_CENTS = re.compile(r"[.,] ?[-=]{1,2}$")  # Rp 25.000,-
 _SPACE_FOR_THOUSANDS = re.compile(r"(?<!\d{4})(?<=\d)\s(?=\d{3}(?!\d))")
 _WITH_POINTS = re.compile(r"\d\s?\.\s?\d{1,2}\s?\.\s?\d")
 _EDGES = " \t:;,=*#@[]"
 _GROUPED = re.compile(
-    r"\d+(?:[.,]\d+)?"  # 1234.50
+    r"\d+(?:[.,]\d+)?|\.\d+"  # 1234.50, .50
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d{1,3}(?:'\d{3})+(?:[.,]\d+)?"  # 1,234.50
     r"|(?P<indian>\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?)"  # 1,23,456.50
 )
@@ -71,7 +70,7 @@ def normalise(text: str, label: str = "", *, day_first: bool | None = None) -> V
     """
     if len(text) > LONGEST_VALUE:
         return None
-    text = text.translate(_DASHES).strip().strip(_EDGES)
+    text = text.translate(PLAIN).strip().strip(_EDGES)
     hint = kind_of(label)
     if hint == "identifier":
         return _identifier(text)

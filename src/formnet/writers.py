@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from formnet import label_studio
 from formnet.document import Document, Page
@@ -40,7 +41,7 @@ def write(
 def _write_lines(documents: Iterable[Document], path: Path) -> int:
     """Write a document a line, gzipped if the name says so."""
     count = 0
-    with _whole(path) as part:
+    with whole_file(path) as part:
         packed = path.suffix == ".gz"
         with gzip.open(part, "wt", encoding="utf-8") if packed else part.open("w", encoding="utf-8") as file:
             for count, document in enumerate(documents, 1):  # noqa: B007
@@ -54,7 +55,7 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
     labels: dict[str, None] = {}
     several_pages = False
     drawn: set[Path] = set()
-    with _whole(path) as part, part.open("w", encoding="utf-8") as file:
+    with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
         for document in documents:
             scans = [_picture(page, path, drawn) for page in document.pages]
             task = label_studio.to_task(document, model_version=model_version, images=images, scans=scans)
@@ -65,7 +66,7 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
         file.write("[]\n" if count == 0 else "\n]\n")
     if labels:
         interface = label_studio.labelling_config(labels, several_pages=several_pages)
-        with _whole(path.with_suffix(".xml")) as part:
+        with whole_file(path.with_suffix(".xml")) as part:
             part.write_text(interface + "\n", encoding="utf-8")
     return count
 
@@ -97,7 +98,7 @@ def _write_parquet(documents: Iterable[Document], path: Path) -> int:
     count = 0
     schema = _schema()
     waiting = iter(documents)
-    with _whole(path) as part, ParquetWriter(part, schema) as file:
+    with whole_file(path) as part, ParquetWriter(part, schema) as file:
         while some := [_row(document) for document in islice(waiting, _ROWS)]:
             file.write_batch(RecordBatch.from_pylist(some, schema=schema))
             count += len(some)
@@ -137,9 +138,9 @@ def _row(document: Document) -> dict[str, Any]:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
+def whole_file(path: Path) -> Iterator[Path]:
     """Give a file to write; it is renamed if all goes well, and removed if not."""
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{uuid4().hex}.part")  # its own, whoever else writes there
     try:
         yield part
         part.replace(path)

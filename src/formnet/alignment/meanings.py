@@ -32,8 +32,11 @@ class Found(NamedTuple):
     meaning: Meaning
 
 
+#: Signs that are printed in several ways, each for the one that is read here.
+PLAIN = str.maketrans("−–—’", "---'")
 _NUMBER = r"\d+(?:[.,']\d+)*"
-_WORDWISE = re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})(?!\d|[.,]\d)")
+#: A number by itself: no part of a date, a time or an identifier (03/04, 12:30, INV-12, 12-B).
+_WORDWISE = re.compile(rf"(?<![\d.,/:])(?<!\w-)(?P<number>{_NUMBER})(?!\d|[.,]\d|[/:-]\w)")
 _SPACED = re.compile(r"(?<![\d.,])(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?)(?!\d|[.,]\d)")
 _SHARE = re.compile(r"\s*%")
 #: What is printed beside an amount → its currency. A mark that several share is the one most often meant.
@@ -48,10 +51,12 @@ CURRENCIES = {
 }  # fmt: skip
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
 _WHOLE = re.compile(
-    rf"(?P<minus>[-(] ?)?(?:(?P<before>{_CURRENCY}) ?)?(?P<minus2>[-(] ?)?(?P<number>{_NUMBER})(?P<minus3>-)?"
-    rf"(?: ?(?P<after>{_CURRENCY}))?(?P<minus4>-)?\)?",
+    rf"(?P<minus>[-(] ?)?(?:(?P<before>{_CURRENCY}) ?(?:[$€£¥] ?)?)?(?P<minus2>[-(] ?)?(?P<number>{_NUMBER}|\.\d\d?)"
+    rf"(?P<minus3>-)?(?: ?(?P<after>{_CURRENCY}))?(?P<minus4>-| ?CR)?\)?",
     re.IGNORECASE,
 )
+_MINUS_BEFORE = re.compile(rf"[-(](?:(?:{_CURRENCY}) ?)?$", re.IGNORECASE)
+_MINUS_AFTER = re.compile(r"-(?!\w)")
 
 
 class Figure(NamedTuple):
@@ -68,7 +73,7 @@ def figure(value: str) -> Figure | None:
     >>> figure("(RM 1,234.50)")
     Figure(number='1,234.50', negative=True, currency='MYR')
     """
-    match = _WHOLE.fullmatch(" ".join(value.split())) if len(value) <= LONGEST_FIGURE else None
+    match = _WHOLE.fullmatch(" ".join(value.translate(PLAIN).split())) if len(value) <= LONGEST_FIGURE else None
     if not match:
         return None
     negative = any(match[minus] for minus in ("minus", "minus2", "minus3", "minus4"))
@@ -94,9 +99,11 @@ def number(value: str) -> Meaning | None:
 
 def amounts(text: str, *, loose: bool = False) -> Iterator[Found]:
     """Find every number that could be an amount; loosely, also spaced for thousands, of either sign, or a share."""
+    text = text.translate(PLAIN)
     for match in (_SPACED if loose else _WORDWISE).finditer(text):
         if loose or not _SHARE.match(text, match.end()):
-            negative = not loose and text[max(match.start() - 1, 0) : match.start()] in ("-", "(")
+            before = text[max(match.start() - 6, 0) : match.start()]
+            negative = not loose and bool(_MINUS_BEFORE.search(before) or _MINUS_AFTER.match(text, match.end()))
             yield Found(match.start(), match.end(), _signed(match["number"], negative=negative))
     if loose:
         for match in _WORDWISE.finditer(text):
@@ -132,7 +139,8 @@ _MONTH = (
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])"
 )
 _GAP = r"[\s/.,'’-]"
-_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4}|\d{2})(?!\d)"
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4}|\d{2})(?![\d:])"
+_TIME = r"(?:\d{1,2}:\d{2}(?::\d{2})?\s)?"  # as in Sep 5 23:59:59 2019
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -140,7 +148,7 @@ _DATES = tuple(
         r"(?<!\d)(?P<y>\d{4})\s?(?P<sep>[-/.])\s?(?P<m>\d{1,2})\s?(?P=sep)\s?(?P<d>\d{1,2})(?!\d)",
         r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)",
         rf"(?<!\d){_DAY}{_GAP}{{0,3}}{_MONTH}{_GAP}{{0,3}}{_YEAR}",
-        rf"(?<![a-z]){_MONTH}{_GAP}{{0,3}}{_DAY}{_GAP}{{1,3}}{_YEAR}",
+        rf"(?<![a-z]){_MONTH}{_GAP}{{0,3}}{_DAY}{_GAP}{{1,3}}{_TIME}{_YEAR}",
     )
 )
 _CONVENTIONS = ("dmy", "mdy", "ymd")
@@ -160,6 +168,7 @@ def day(value: str) -> Meaning | None:
 
 def days(text: str) -> Iterator[Found]:
     """Find every date; two are the same if they can mean the same day under one convention."""
+    text = text.translate(PLAIN)
     for pattern in _DATES:
         for match in pattern.finditer(text):
             meaning = frozenset(_meanings(match.groupdict()))

@@ -77,7 +77,8 @@ def label(
     corpus: CorpusSpec,
     output: Annotated[Path, typer.Argument(help="A .jsonl or .jsonl.gz file to write.")],
     least: Annotated[
-        float, typer.Option("--min-score", min=0, max=1, help="Leave out entities less likely than this.")
+        float,
+        typer.Option("--min-score", min=0, max=1, help="Leave out what is less likely; below 0.3 all is."),
     ] = 0.0,
     sure: Annotated[
         float,

@@ -12,6 +12,8 @@ import typer
 from formnet.cli.figures import prepare
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from formnet.document import Document
     from formnet.extractor import Extractor
 
@@ -124,11 +126,10 @@ def _by_name(output: Path | None) -> Output | None:
 def _print(document: "Document", least: float) -> None:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     from formnet.answers import needs_review, rows
 
-    table = Table(title=Text(document.id), title_justify="left", title_style="bold")
+    table = Table(title=_plain(document.id), title_justify="left", title_style="bold")
     for name in ("field", "text", "value"):
         table.add_column(name, overflow="fold")
     for name in ("page", "sure", "OCR"):
@@ -136,14 +137,21 @@ def _print(document: "Document", least: float) -> None:
     for entity, row in zip(document.entities, rows(document, least), strict=True):
         sure, ocr = ("" if score is None else f"{score:.2f}" for score in (entity.score, entity.ocr_score))
         review = needs_review(entity, least)
-        cells = (Text(entity.label), Text(entity.text), Text(str(row[4])), str(row[1]), f"{sure} ?" if review else sure)
-        table.add_row(*cells, ocr, style="yellow" if review else None)
+        cells = (_plain(entity.label), _plain(entity.text), _plain(str(row[4])), str(row[1]))
+        table.add_row(*cells, f"{sure} ?" if review else sure, ocr, style="yellow" if review else None)
     if document.entities:
         Console().print(table)
     else:
         read_by = {page.read_by for page in document.pages if page.read_by}
         how = f", read by {', '.join(sorted(read_by))}" if read_by else ""
-        Console().print(Text(f"{document.id}: no field found among {document.num_words} words{how}."))
+        Console().print(_plain(f"{document.id}: no field found among {document.num_words} words{how}."))
+
+
+def _plain(text: str) -> "Text":
+    """Keep what a document says from commanding the terminal."""
+    from rich.text import Text
+
+    return Text("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
 def _draw(document: "Document", folder: Path, least: float, names: dict[str, str]) -> None:

@@ -14,6 +14,7 @@ from formnet.images import MOST_PAGES
 
 _LABELS = ("rectanglelabels", "labels", "polygonlabels")
 _KINDS = ("rectangle", "polygon", "textarea", *_LABELS)
+_OTHER_SHAPES = ("ellipselabels", "brushlabels", "keypointlabels")
 
 
 @dataclass
@@ -43,6 +44,8 @@ def read_regions(result: Sequence[dict[str, Any]], place: str) -> tuple[dict[str
             if not isinstance(name, str) or not isinstance(item.get("value"), dict):
                 raise DocumentError(f"{where}: needs an 'id' that is a string, and a 'value' that is an object.")
             _add(regions.setdefault(name, Region()), item, where)
+        elif item.get("type") in _OTHER_SHAPES:
+            raise DocumentError(f"{where}: holds {item['type']}; draw rectangles or polygons, which words lie in.")
     for name, region in regions.items():
         if region.labels and region.page is None:
             raise DocumentError(f"{place}, region {name!r}: is no rectangle or polygon drawn on an image.")

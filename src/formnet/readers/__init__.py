@@ -1,6 +1,7 @@
 """A file → Documents. One file a format; what a file is, its first bytes say, and its name only where they do not."""
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,8 @@ _MAGIC = (
     (b"\xff\xd8\xff", "image"),
     (b"II*\0", "image"),
     (b"MM\0*", "image"),
+    (b"II+\0", "image"),
+    (b"MM\0+", "image"),
     (b"GIF8", "image"),
     (b"BM", "image"),
     (b"PAR1", "parquet"),
@@ -25,8 +28,8 @@ _MAGIC = (
 )
 #: Modules that look at pictures, and so may need an engine.
 _SEEING = ("pdf", "image")
-#: Modules whose files name words by number.
-_NUMBERED = ("jsonl", "parquet")
+#: Modules whose files hold documents of our own: many, and with words that others may know by number.
+_OWN = ("jsonl", "parquet")
 #: What files with fields on them are usually called: what a folder is searched for.
 SUFFIXES = (
     ".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif",
@@ -45,10 +48,11 @@ def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
     kind = kind_of(path)
     module = import_module(f"{__name__}.{kind}")
     if kind in _SEEING:
-        documents: Iterator[Document] = module.read(path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)
+        engine = cache(lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)  # not looked for unless it is needed
+        documents: Iterator[Document] = module.read(path, engine)
     else:
         documents = module.read(path)
-    return documents if kind in _NUMBERED else map(split_ranges, documents)
+    return documents if kind in (*_OWN, "cloud") else map(split_ranges, documents)
 
 
 def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:
@@ -62,7 +66,7 @@ def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:
 def count_documents(path: str | Path) -> int:
     """Count the documents in a file without reading what they say."""
     kind = kind_of(Path(path))
-    if kind not in ("jsonl", "parquet"):
+    if kind not in _OWN:
         return 1
     counted: int = import_module(f"{__name__}.{kind}").count(Path(path))
     return counted

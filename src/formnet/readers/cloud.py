@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from formnet.date_ranges import split_ranges
 from formnet.document import Document
 from formnet.errors import DocumentError
 from formnet.readers import azure, document_ai, textract
@@ -30,7 +31,7 @@ def parse(data: Any, path: Path) -> Document:
     for service in _SERVICES:
         if service.wrote(data):
             document: Document = service.parse(data, path)
-            return document
+            return split_ranges(document)
     if isinstance(data, dict) and ("pages" in data or {"words", "boxes"} <= data.keys()):
         try:
             return from_json(data, base=path.parent)

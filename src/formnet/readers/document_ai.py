@@ -46,6 +46,9 @@ def wrote(data: Any) -> bool:
 def parse(data: Any, path: Path) -> Document:
     """Give the document that the service's answer says."""
     document = _document(data)
+    shards = _index(find(document, "shardInfo", dict, str(path)) or {}, "shardCount", str(path)) or 1
+    if shards > 1:
+        raise DocumentError(f"{path}: is one of {shards} parts of a document; ask the service for it in one piece.")
     text = _Text(get(document, "text", str, str(path)))
     return one_document(path, _pages(get(document, "pages", list, str(path)), text, path), READ_BY)
 

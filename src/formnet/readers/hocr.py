@@ -24,6 +24,7 @@ READ_BY = "hOCR"
 _PAGE = "ocr_page"
 _WORDS = frozenset({"ocrx_word", "ocr_word"})
 #: Some engines stop at lines.
+_A_WORD = re.compile(r"""class\s*+=\s*+["']?[^"'<>]*?\bocrx?_word\b""", re.IGNORECASE)
 _LINES = frozenset({"ocr_line", "ocrx_line"})
 
 _TAG = re.compile(r"""<(/?)([A-Za-z][^\s<>"'/]*+)((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""")
@@ -80,7 +81,7 @@ def _without_comments(text: str) -> str:
 
 
 def _pages(text: str, path: Path) -> Iterator[WordPage]:
-    wanted = _WORDS if any(name in text for name in _WORDS) else _LINES
+    wanted = _WORDS if _A_WORD.search(text) else _LINES  # a head that promises words is not one
     page, left, top, number = None, 0.0, 0.0, 0
     for mark in _marks(text, wanted):
         if mark.kind == _PAGE:
@@ -98,7 +99,8 @@ def _pages(text: str, path: Path) -> Iterator[WordPage]:
         page.add(
             mark.text,
             (x0 - left, y0 - top, x1 - left, y1 - top),
-            None if certain is None else to_number(certain, f"{where}: x_wconf") / 100,
+            # -1 is what Tesseract says where it does not know.
+            None if certain is None else max(to_number(certain, f"{where}: x_wconf"), 0) / 100,
         )
     if page is not None:
         yield page
@@ -149,8 +151,8 @@ def _mark(tag: str, rest: str, wanted: frozenset[str]) -> _Mark | None:
 
 def _properties(title: str) -> dict[str, str]:
     """Take `bbox 1 2 3 4; x_wconf 96` apart."""
-    parts = (part.strip().partition(" ") for part in title.split(";"))
-    return {name: value.strip() for name, _, value in parts}
+    parts = (part.split(None, 1) for part in title.split(";"))
+    return {name: rest[0].strip() if rest else "" for name, *rest in filter(None, parts)}
 
 
 def _box(properties: dict[str, str], where: str) -> Box:

@@ -7,6 +7,7 @@ from PIL import Image
 
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.errors import OcrError
 from formnet.images import frames
 from formnet.ocr import OcrEngine
 
@@ -23,7 +24,10 @@ def add_picture(
     build: DocumentBuilder, image: Image.Image, engine: OcrEngine, path: Path, frame: int, unit: float = 1.0
 ) -> None:
     """Add a page with the words that an engine sees on its picture; a pixel is so many units of the page."""
-    seen = engine.read(image)
+    try:
+        seen = engine.read(image)
+    except OcrError as error:
+        raise OcrError(f"{path}, page {frame + 1}: {error}") from error
     build.add_page(
         seen.texts,
         [[side * unit for side in box] for box in seen.boxes],

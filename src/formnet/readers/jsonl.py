@@ -82,8 +82,11 @@ def parse(line: Line) -> Document:
         raise type(error)(f"{line}: {error}") from error
 
 
-def from_json(data: Any, base: Path | None = None) -> Document:
-    """Give the document that parsed JSON says; a relative image path is taken from `base`, and no image without it."""
+def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) -> Document:
+    """Give the document that parsed JSON says; a relative image path is taken from `base`, and no image without it.
+
+    With `words_only`, what is known of it already (entities, links, fields) is not looked at.
+    """
     if not isinstance(data, dict):
         raise DocumentError(f"a document is a JSON object, not {_kind(data)}.")
     schema = data.get("schema", SCHEMA)
@@ -106,6 +109,8 @@ def from_json(data: Any, base: Path | None = None) -> Document:
             frame=_frame(page, name),
             read_by=_read_by(page, name),
         )
+    if words_only:
+        return build.done()
     for entity in _items(data, "entities", name, optional=True):
         build.add_entity(*_entity(entity, name))
     for link in _items(data, "links", name, optional=True):

@@ -33,8 +33,10 @@ def _page(element: "Element", path: Path, where: str) -> WordPage:
         image_beside(path, element.get("imageFilename")),
     )
     for line in lines_in_order(element, where):
-        words = [word for word in _children(line, "Word") if _text(word, where)[0]]
-        for spoken in words or [line]:
+        words = _children(line, "Word")
+        # Where a word says nothing, its line may still say all.
+        whole = all(_text(word, where)[0] for word in words) or not _text(line, where)[0]
+        for spoken in words if words and whole else [line]:
             text, confidence = _text(spoken, where)
             if text:
                 page.add(text, _box(spoken, f"{where}, word {len(page.texts)}"), confidence)

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from formnet.document import Document
-from formnet.errors import DocumentError
-from formnet.readers.jsonl import from_json
+from formnet.errors import DocumentError, LimitError
+from formnet.readers.jsonl import LONGEST_LINE, from_json
 
 _ROWS = 64
+#: A group of rows that unpacks to more is refused.
+_LARGEST_GROUP = 2 * 2**30
 
 
 def count(path: Path) -> int:
@@ -23,12 +25,28 @@ def read(path: Path) -> Iterator[Document]:
     number = 0
     with _open(path) as file:
         try:
-            for batch in file.iter_batches(batch_size=_ROWS):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield from_json({**row, "fields": _fields(row)}, base=path.parent)
+            for row in _rows(file):
+                number += 1
+                if row.nbytes > LONGEST_LINE:
+                    raise LimitError(f"holds more than {LONGEST_LINE >> 20} MiB; split the document.")
+                data = row.to_pylist()[0]
+                yield from_json({**data, "fields": _fields(data)}, base=path.parent)
         except DocumentError as error:
             raise type(error)(f"{path}, row {number}: {error}") from error
+
+
+def _rows(file: Any) -> Iterator[Any]:
+    """Give rows one by one; large ones are not unpacked many at a time."""
+    for group in range(file.metadata.num_row_groups):
+        known = file.metadata.row_group(group)
+        if known.total_byte_size > _LARGEST_GROUP:
+            size, most = known.total_byte_size >> 20, _LARGEST_GROUP >> 20
+            raise LimitError(
+                f"a group of rows unpacks to {size:,} MiB; the limit is {most:,} MiB. Write smaller groups."
+            )
+        fitting = LONGEST_LINE * known.num_rows // max(known.total_byte_size, 1)
+        for batch in file.iter_batches(batch_size=min(max(fitting, 1), _ROWS), row_groups=[group]):
+            yield from (batch.slice(i, 1) for i in range(batch.num_rows))
 
 
 @contextmanager

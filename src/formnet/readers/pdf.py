@@ -6,11 +6,11 @@ from pathlib import Path
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.ocr import OcrEngine
-from formnet.pdfs import TextLayer, open_pdf, picture, text_layer
+from formnet.pdfs import TextLayer, count_pages, open_pdf, picture, text_layer
 from formnet.readers.image import add_picture
 
-#: A page mostly covered by a picture, with fewer words of its own than this, is a scan with a stamp on it.
-FEW_WORDS = 10
+#: A page mostly covered by pictures, on which words of its own cover less than this, is a scan with a stamp on it.
+STAMP = 0.015
 COVERED = 0.5
 OWN_TEXT = "PDF text"
 
@@ -19,8 +19,8 @@ def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
     """Give the file as one document."""
     build = DocumentBuilder(str(path))
     with open_pdf(path) as pages:
-        for number in range(len(pages)):
-            layer = text_layer(pages, number)
+        for number in range(count_pages(pages)):
+            layer = text_layer(pages, number, path)
             if speaks_for_itself(layer):
                 own = (layer.texts, layer.boxes, layer.width, layer.height)
                 build.add_page(*own, image=path, frame=number, read_by=OWN_TEXT)
@@ -34,4 +34,4 @@ def speaks_for_itself(layer: TextLayer) -> bool:
     """Decide whether a page's own words are what it shows; a page with neither words nor pictures is simply empty."""
     if not layer.texts:
         return layer.pictured == 0
-    return layer.is_readable and (len(layer.texts) >= FEW_WORDS or layer.pictured < COVERED)
+    return layer.is_readable and (layer.pictured < COVERED or layer.written >= STAMP)

@@ -4,15 +4,16 @@ import random
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from formnet.document import Document
-from formnet.errors import FormNetError
+from formnet.errors import DocumentError, FormNetError
 from formnet.scale.messages import Answer, ErrorReply, ModelsReply, Reply
 
+Message = TypeVar("Message", bound=BaseModel)
 #: However long the service asks to wait, it is not longer than this, in seconds.
 LONGEST_WAIT = 30.0
 
@@ -34,6 +35,8 @@ class Client:
     """
 
     def __init__(self, url: str, api_key: str | None = None, *, timeout: float = 120.0, retries: int = 5) -> None:
+        if api_key and not api_key.isascii():
+            raise ServiceError("the key holds letters that no key can have.", code="wrong_key")
         headers = {"X-API-Key": api_key} if api_key else {}
         self.retries = retries
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
@@ -57,7 +60,7 @@ class Client:
 
     def models(self) -> ModelsReply:
         """Name the models that can be asked, and the limits."""
-        return ModelsReply.model_validate_json(self._send("GET", "/v1/models").content)
+        return _read(ModelsReply, self._send("GET", "/v1/models"))
 
     def close(self) -> None:
         """Let the connections go."""
@@ -72,7 +75,7 @@ class Client:
         self.close()
 
     def _reply(self, route: str, asked: dict[str, Any], **body: Any) -> Answer:
-        (answer,) = Reply.model_validate_json(self._send("POST", route, params=asked, **body).content).documents
+        (answer,) = _read(Reply, self._send("POST", route, params=asked, **body)).documents
         return answer
 
     def _send(self, method: str, route: str, **parts: Any) -> httpx.Response:
@@ -99,7 +102,18 @@ def _bare(document: Document) -> dict[str, Any]:
 
 
 def _file(path: Path) -> tuple[str, bytes]:
-    return path.name, path.read_bytes()
+    try:
+        return path.name, path.read_bytes()
+    except OSError as error:
+        raise DocumentError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def _read(kind: type[Message], response: httpx.Response) -> Message:
+    try:
+        return kind.model_validate_json(response.content)
+    except ValidationError as error:  # from something before the service
+        told = f"{response.url}: answers, but not as the service does; is it its address?"
+        raise ServiceError(told, response.status_code, "unknown") from error
 
 
 def _wait(asked: str, attempt: int) -> float:

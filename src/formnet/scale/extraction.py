@@ -41,8 +41,6 @@ RESULT_SCHEMA = pa.schema(
 BATCH_PIECES = 4096
 #: What a process may take to load torch and a model, or to compile one.
 _SECONDS_TO_LOAD = 120.0
-#: What documents bring that is not asked for here.
-_KNOWN_BEFORE = ("entities", "links", "fields")
 
 
 @dataclass(frozen=True)
@@ -142,8 +140,7 @@ class ExtractionActor:
 
 def parse(raw: bytes) -> Document:
     """Give the document that JSON says, without what is known of it already."""
-    data = loads(Line(Path(), 1, raw))
-    return from_json({k: v for k, v in data.items() if k not in _KNOWN_BEFORE} if isinstance(data, dict) else data)
+    return from_json(loads(Line(Path(), 1, raw)), words_only=True)
 
 
 def _entities(extractor: "Extractor", documents: Sequence[Document]) -> Iterator[tuple[int, list[Entity] | Exception]]:

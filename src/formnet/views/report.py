@@ -10,6 +10,7 @@ from formnet.document import Document, Entity, Page
 from formnet.images import data_url
 from formnet.views.canvas import page_canvas
 from formnet.views.overlay import Colour, colours_of
+from formnet.writers import whole_file
 
 _ASSETS = files(__package__)
 
@@ -21,18 +22,19 @@ def write_report(documents: Sequence[Document], file: Path, least: float = 0.0, 
     total = sum(len(document.entities) for document in documents)
     about = f"{_count(len(documents), 'document')}, {_count(total, 'field')}"
     about += f", {doubtful} to review" if least else ""
-    parts = [
+    head = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; "
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
         f"<title>FormNet: {escape(about)}</title><style>{_asset('report.css')}</style>",
         f"<header><h1>{escape(about)}</h1><p>{escape(model)}</p></header>",
     ]
-    for number, document in enumerate(documents):
-        parts.append(_section(document, number, labels, least))
-    parts.append(f"<script>{_asset('report.js')}</script></html>\n")
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("\n".join(parts), encoding="utf-8")
+    with whole_file(file) as part, part.open("w", encoding="utf-8") as out:
+        out.writelines(f"{line}\n" for line in head)
+        for number, document in enumerate(documents):  # one document's pictures in memory at a time
+            out.write(_section(document, number, labels, least) + "\n")
+        out.write(f"<script>{_asset('report.js')}</script></html>\n")
 
 
 def _count(number: int, noun: str) -> str:

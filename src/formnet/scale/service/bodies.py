@@ -131,7 +131,7 @@ def _documents(body: bytes, settings: Settings) -> list[Document]:
         raise Refusal(413, "too_large", f"{len(items):,} documents; the limit is {settings.max_documents:,} a request.")
     for item in items:
         _refuse_long_json(item, settings)
-    documents = [from_json(item) for item in items]
+    documents = [from_json(item, words_only=True) for item in items]
     for document in documents:
         refuse_long(document, settings)
     return documents
@@ -139,9 +139,11 @@ def _documents(body: bytes, settings: Settings) -> list[Document]:
 
 def _refuse_long_json(item: Any, settings: Settings) -> None:
     """Count before anything is built: a body of empty pages is small, and its documents are not."""
-    pages = item.get("pages") if isinstance(item, dict) else None
-    if not isinstance(pages, list):
+    if not isinstance(item, dict):
         return  # not as documents are, which is told when it is read
+    pages = [item] if "words" in item else item.get("pages")
+    if not isinstance(pages, list):
+        return
     words = sum(len(page["words"]) for page in pages if isinstance(page, dict) and isinstance(page.get("words"), list))
     for count, most, what in ((len(pages), settings.max_pages, "pages"), (words, settings.max_words, "words")):
         if count > most:
