@@ -6,13 +6,15 @@ from formnet.results.markdown import table
 
 
 def alignment(record: dict[str, Any]) -> str:
-    """Values found, by corpus and field."""
-    rows = [("corpus", "field", "values", "found", "share")]
+    """Values found, by corpus and field, and how many of them words say just so: no more can be extracted."""
+    rows = [("corpus", "field", "values", "found", "share", "just so")]
     for corpus, result in record["corpora"].items():
         kind, _, path = corpus.partition(":")
         split = f"{kind} {path.partition('@')[2]}".strip()
         for field, counts in [*result["fields"].items(), ("**all**", result["all"])]:
-            rows.append((split, field, f"{counts['values']:,}", f"{counts['found']:,}", f"{counts['share']:.2%}"))
+            just_so = counts["found"] - sum(counts["ways"].get(way, 0) for way in ("almost", "inside words"))
+            shares = (f"{counts['share']:.2%}", f"{just_so / counts['values']:.2%}")
+            rows.append((split, field, f"{counts['values']:,}", f"{counts['found']:,}", *shares))
     return table(rows)
 
 
