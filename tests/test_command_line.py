@@ -115,6 +115,12 @@ def test_a_corpus_may_be_converted_onto_itself(examples: Path, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_overlap_is_counted(examples: Path) -> None:
+    told = json.loads(formnet("data", "overlap", f"jsonl:{examples}", f"jsonl:{examples}", "--json"))
+    assert (told["documents"], told["same"], told["pairs"][0]["share"]) == (2, 2, 1.0)
+    assert "2 of 2 documents share 80%" in formnet("data", "overlap", f"jsonl:{examples}", f"jsonl:{examples}")
+
+
 def test_convert_and_align(examples: Path, tmp_path: Path) -> None:
     from formnet.corpora import open_corpus
 

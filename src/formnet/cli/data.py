@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from formnet.cli.figures import print_json
 from formnet.cli.options import AsJson, CorpusSpec, CorpusSpecs, OrderOption, ReadingOrder, Seed
 
 if TYPE_CHECKING:
@@ -122,10 +123,11 @@ def overlap(
     from formnet.overlap import SAME, closest
 
     found = sorted(closest(_open(corpus), _open(other)), key=lambda pair: -pair.share)
-    if as_json:
-        typer.echo(json.dumps([pair._asdict() for pair in found], indent=2, ensure_ascii=False))
-        return
     same = sum(pair.share >= SAME for pair in found)
+    if as_json:
+        counts = {"documents": len(found), "same": same, "same_from": SAME}
+        print_json({**counts, "pairs": [pair._asdict() for pair in found]}, corpus=corpus, other=other)
+        return
     typer.echo(f"{same:,} of {len(found):,} documents share {SAME:.0%} or more of their words with one of {other}.")
     for pair in found[:show]:
         typer.echo(f"  {pair.share:4.0%}  {pair.document}  {pair.other or ''}")

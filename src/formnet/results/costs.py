@@ -18,6 +18,13 @@ def alignment(record: dict[str, Any]) -> str:
     return table(rows)
 
 
+def overlap(record: dict[str, Any]) -> str:
+    """Whether documents of one corpus are in another, too."""
+    rows = [("documents", "of which the other corpus holds", "words that the closest two share")]
+    closest = max(pair["share"] for pair in record["pairs"])
+    return table([*rows, (f"{record['documents']:,}", f"{record['same']:,}", f"{closest:.0%}")])
+
+
 def graph(record: dict[str, Any]) -> str:
     """The page graph against bare Delaunay."""
     low, high = record["ratio_spread"]
