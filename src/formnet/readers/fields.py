@@ -54,7 +54,7 @@ def to_number(value: object, where: str) -> float:
 
 def called(value: object) -> str:
     """Name what a value is, in JSON's terms."""
-    return "nothing" if value is None else _CALLED[type(value)]
+    return "nothing" if value is None else _CALLED.get(type(value), type(value).__name__)
 
 
 def _value(data: Any, key: str, where: str) -> object:

@@ -9,7 +9,6 @@ Everything but pages may be left out; a document of one page may put the page's 
 
 import gzip
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 from formnet.builder import DocumentBuilder
 from formnet.document import SCHEMA, Document
 from formnet.errors import DocumentError, LimitError
+from formnet.readers.fields import called, find_number
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 
@@ -88,13 +88,13 @@ def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) 
     With `words_only`, what is known of it already (entities, links, fields) is not looked at.
     """
     if not isinstance(data, dict):
-        raise DocumentError(f"a document is a JSON object, not {_kind(data)}.")
+        raise DocumentError(f"a document is a JSON object, not {called(data)}.")
     schema = data.get("schema", SCHEMA)
     if schema != SCHEMA:
         raise DocumentError(f"schema {schema!r} is not known here; this version reads {SCHEMA!r}.")
     name = data.get("id")
     if not isinstance(name, str) or not name:
-        raise DocumentError(f"a document needs an 'id' that is a string, not {_kind(name)}.")
+        raise DocumentError(f"a document needs an 'id' that is a string, not {called(name)}.")
     refuse_surrogates([name], name)
     build = DocumentBuilder(name)
     pages = [data] if "words" in data else _items(data, "pages", name)
@@ -102,8 +102,8 @@ def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) 
         build.add_page(
             _texts(page, name),
             _items(page, "boxes", name),
-            _number(page, "width", name),
-            _number(page, "height", name),
+            find_number(page, "width", f"document {name!r}"),
+            find_number(page, "height", f"document {name!r}"),
             confidences=page.get("confidences"),
             image=_image(page, base, name),
             frame=_frame(page, name),
@@ -124,7 +124,7 @@ def _entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
     if not isinstance(entity, dict) or not isinstance(entity.get("label"), str) or not _are(entity.get("words"), int):
         raise DocumentError(f"document {name!r}: an entity needs a 'label' and 'words', a list of word numbers.")
     refuse_surrogates([entity["label"]], name)
-    return entity["label"], entity["words"], _number(entity, "score", name)
+    return entity["label"], entity["words"], find_number(entity, "score", f"document {name!r}")
 
 
 def loads(line: Line) -> Any:
@@ -144,7 +144,7 @@ def _items(data: Any, key: str, name: str, *, optional: bool = False) -> Sequenc
     if value is None and optional:
         return ()
     if not isinstance(value, list):
-        raise DocumentError(f"document {name!r}: {key!r} should be a list, not {_kind(value)}.")
+        raise DocumentError(f"document {name!r}: {key!r} should be a list, not {called(value)}.")
     return value
 
 
@@ -162,21 +162,6 @@ def refuse_surrogates(texts: Iterable[str], name: str) -> None:
     for text in texts:
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             raise DocumentError(f"document {name!r}: {text!r} holds half of a surrogate pair.")
-
-
-def _number(data: Any, key: str, name: str) -> float | None:
-    value = data.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DocumentError(f"document {name!r}: {key!r} should be a number, not {value!r}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise DocumentError(f"document {name!r}: {key!r} is too large.")
-    return number
 
 
 def _image(page: Any, base: Path | None, name: str) -> Path | None:
@@ -214,7 +199,3 @@ def _fields(data: Any, name: str) -> dict[str, str]:
 
 def _are(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else type(value).__name__
