@@ -3,7 +3,7 @@
 import json
 from io import BytesIO
 
-from paper import picture, text_pdf
+from paper import form_pdf, picture, text_pdf
 
 _WORD = "<span class='ocrx_word' title='bbox 1 2 30 12; x_wconf 95'>Total</span>"
 _ALTO = (
@@ -118,7 +118,7 @@ def _json(data: object) -> bytes:
 
 
 SEEDS = {
-    "pdf": [text_pdf(), text_pdf([("a b",)], rotate=90)],
+    "pdf": [text_pdf(), text_pdf([("a b",)], rotate=90), form_pdf()],
     "image": [_saved("PNG"), _saved("JPEG"), _saved("TIFF"), _saved("WEBP"), _saved("GIF"), _saved("BMP")],
     "hocr": [f"<html><body><div class='ocr_page' title='bbox 0 0 100 200'>{_WORD}</div></body></html>".encode()],
     "alto": [_ALTO.encode()],

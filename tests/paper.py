@@ -31,6 +31,29 @@ def text_pdf(pages: Sequence[Sequence[str]] = (LINES,), *, rotate: int = 0) -> b
         )
         kids.append(b"%d 0 R" % len(objects))
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (b" ".join(kids), len(kids))
+    return _pdf(objects)
+
+
+def form_pdf(value: str = "INV-4711") -> bytes:
+    """Write a PDF with a field that somebody filled in, and whose looks are left to whoever shows it."""
+    shown = b"BT /F1 12 Tf 72 700 Td (Invoice number) Tj ET"
+    font = b"<< /Font << /F1 4 0 R >> >>"
+    return _pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /NeedAppearances true /DR %s >> >>" % font,
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Annots [6 0 R] /Resources %s >>"
+            % font,
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"\nendstream",
+            b"<< /Type /Annot /Subtype /Widget /FT /Tx /T (number) /V (%s) /DA (/F1 12 Tf 0 g) "
+            b"/Rect [300 695 450 715] /F 4 >>" % value.encode(),
+        ]
+    )
+
+
+def _pdf(objects: Sequence[bytes]) -> bytes:
+    """Put numbered objects into a file, with a table of where they are; the first is the catalogue."""
     file = BytesIO()
     file.write(b"%PDF-1.4\n")
     places = []
