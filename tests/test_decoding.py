@@ -101,12 +101,14 @@ def test_what_a_document_has_once_is_its_likeliest_value() -> None:
     document = build.done()
     scores = np.full((1, 7, len(SCHEME)), -30.0)  # two words of padding
     scores[0, :, 0] = 0
-    for word, odds in ((0, 0.4), (1, 0.48), (2, 0.4)):  # none is likelier than not
+    for word, odds in ((0, 0.4), (1, 0.48), (2, 0.38)):  # none is likelier than not
         scores[0, word, SCHEME.names.index("S-a")] = np.log(odds / (1 - odds))
     scores[0, 3, SCHEME.names.index("S-b")] = np.log(0.2 / 0.8)  # too unlikely
     assert decode(scores - 1e-6 * np.arange(len(SCHEME)), [document], SCHEME) == [[]]
-    ((entity,),) = decode(scores, [document], SCHEME, once=True)
+    ((entity,),) = decode(scores, [document], SCHEME, once=True, everywhere=True)
     assert (entity.label, entity.text, entity.score) == ("a", "8.00", pytest.approx(0.48))
+    ((entity,),) = decode(scores, [document], SCHEME, once=True)  # one of two places, which say the same
+    assert (entity.label, entity.text, entity.words, entity.score) == ("a", "9.00", (0,), pytest.approx(0.78))
     scores[0, 3, SCHEME.names.index("S-b")] = scores[0, 3, SCHEME.names.index("S-a")] = np.log(0.45 / 0.1)
     assert len(decode(scores, [document], SCHEME, once=True)[0]) == 2  # no word is of two values
     assert decode(scores[:, :0], [DocumentBuilder("empty").done()], SCHEME, once=True) == [[]]

@@ -7,11 +7,13 @@ all legal paths are exact.
 B documents, W words, T tags, K entity types.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formnet.alignment.meanings import fold
 from formnet.document import Document, Entity
 from formnet.errors import LabelError
 from formnet.labels import Span, TagScheme
@@ -156,11 +158,13 @@ def decode(
     scheme: TagScheme,
     *,
     once: bool = False,
+    everywhere: bool = False,
     least: float = LEAST_CHANCE,
 ) -> list[list[Entity]]:
     """Give each document's entities, with the probability of each: `scores` is [B, W, T].
 
-    These are the entities on the best path; or, if a document has every type `once`, the likeliest place of each type.
+    These are the entities on the best path; or, if a document has every type `once`, the likeliest value of each type,
+    which was learnt in one place of a document or `everywhere` that it stands.
     What is less likely than `least` is left out: it would more often be wrong than right, by far. No entity runs
     over a page break.
     """
@@ -175,7 +179,7 @@ def decode(
     sums = lattice(scores, lengths, scheme)
     if once:
         log, start = best_spans(sums)
-        return [_values(log[b], start[b], document, scheme, least) for b, document in enumerate(documents)]
+        return [_values(log[b], start[b], document, scheme, everywhere, least) for b, document in enumerate(documents)]
     paths = viterbi(scores, lengths, scheme)
     return [
         [
@@ -187,18 +191,28 @@ def decode(
     ]
 
 
-def _values(log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme, least: float) -> list[Entity]:
-    """Give the likeliest place of each type; they are taken by falling chance, and none has a word of another.
+def _values(
+    log: Scores, start: NDArray[np.int64], document: Document, scheme: TagScheme, everywhere: bool, least: float
+) -> list[Entity]:
+    """Give the likeliest value of each type, in its likeliest place; none has a word of another.
 
-    That a value stands in several places does not make it likelier: those places are not independent witnesses.
+    Learnt in one place, a value stands in this or in that one, and their chances add up to the value's. Learnt
+    everywhere, it does not become likelier by standing in several places: they are not independent witnesses.
     """
     places = [
         (float(np.exp(log[last, kind])), label, range(int(start[last, kind]), last + 1))
         for kind, label in enumerate(scheme.entity_types)
         for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist()
     ]
+    said = {words: " ".join(document.texts[words.start : words.stop]) for _, _, words in places}
+    said = {words: fold(text) or text for words, text in said.items()}
+    chances: dict[tuple[str, str], float] = defaultdict(float)
+    for chance, label, words in places:
+        value = label, said[words]
+        chances[value] = max(chances[value], chance) if everywhere else min(chances[value] + chance, 1.0)
     found: list[Entity] = []
-    for chance, label, words in sorted(places, key=lambda place: -place[0]):
+    for _, label, words in sorted(places, key=lambda place: (-chances[place[1], said[place[2]]], -place[0])):
+        chance = chances[label, said[words]]
         taken = any(label == entity.label or set(words).intersection(entity.words) for entity in found)
         if chance >= least and not taken:
             found.append(document.entity(label, words, chance))

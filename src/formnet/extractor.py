@@ -123,11 +123,16 @@ class Extractor:
             found: list[list[Entity]] = [[] for _ in some]
             for name, own in self.by_head(scores).items():
                 if head in (None, name):
-                    decoded = decode(own / self.temperature(name), some, self.heads[name], once=self.once(name))
-                    for entities, more in zip(found, decoded, strict=True):
+                    for entities, more in zip(found, self.decode(name, own, some), strict=True):
                         entities += more
             for i, entities in zip(part, found, strict=True):
                 yield i, sorted(entities, key=lambda entity: entity.words)
+
+    def decode(self, head: str, scores: Scores, documents: list[Document]) -> list[list[Entity]]:
+        """Give the entities that a head's scores [B, W, T] say."""
+        config = self.model.config
+        options = {"once": self.once(head), "everywhere": config.everywhere}
+        return decode(scores / self.temperature(head), documents, self.heads[head], **options)
 
     def by_head(self, scores: Scores) -> dict[str, Scores]:
         """Take scores [..., T] apart into each head's."""
@@ -242,7 +247,9 @@ def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:
     return heads
 
 
-def labels_of(heads: Mapping[str, TagScheme], once: Collection[str] = ()) -> dict[str, Any]:
+def labels_of(
+    heads: Mapping[str, TagScheme], once: Collection[str] = (), *, everywhere: bool = False
+) -> dict[str, Any]:
     """Give what a configuration says of tags; a head alone needs no name. `once` names heads of keyed-in values."""
     if len(heads) == 1:
         (scheme,) = heads.values()
@@ -255,5 +262,6 @@ def labels_of(heads: Mapping[str, TagScheme], once: Collection[str] = ()) -> dic
         "label2id": {name: i for i, name in enumerate(names)},
         "heads": {head: len(scheme) for head, scheme in heads.items()} if len(heads) > 1 else None,
         "once": list(once) or None,
+        "everywhere": everywhere,
         "temperatures": None,
     }

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from formnet.decoding import decode
 from formnet.document import Document
 from formnet.encoding import buckets, collate
 from formnet.extractor import Extractor
@@ -66,7 +65,7 @@ def profile(extractor: Extractor, documents: Sequence[Document]) -> dict[str, fl
         padded = np.stack([np.pad(scores[i], ((0, longest - len(scores[i])), (0, 0))) for i in part])
         start = perf_counter()
         for name, own in extractor.by_head(padded).items():
-            decode(own / extractor.temperature(name), some, extractor.heads[name], once=extractor.once(name))
+            extractor.decode(name, own, some)
         spent["decoding"] += perf_counter() - start
     return {name: seconds / len(documents) * 1e3 for name, seconds in spent.items()}
 

@@ -57,7 +57,12 @@ def reliability(probabilities: Sequence[float], right: Sequence[bool]) -> Reliab
 
 
 def fit_temperature(
-    scores: Sequence[NDArray[np.floating]], documents: Sequence[Document], scheme: TagScheme, *, once: bool = False
+    scores: Sequence[NDArray[np.floating]],
+    documents: Sequence[Document],
+    scheme: TagScheme,
+    *,
+    once: bool = False,
+    everywhere: bool = False,
 ) -> float:
     """Find what to divide scores [W, T] by so that entities' probabilities are likeliest to be of what is right.
 
@@ -68,7 +73,8 @@ def fit_temperature(
     def loss(log_temperature: float) -> float:
         total = 0.5 * (log_temperature / PRIOR_DEVIATION) ** 2
         for raw, document in zip(scores, documents, strict=True):
-            found = decode(raw[None] / np.exp(log_temperature), [document], scheme, once=once, least=0.0)[0]
+            scaled, options = raw[None] / np.exp(log_temperature), {"once": once, "everywhere": everywhere}
+            found = decode(scaled, [document], scheme, **options, least=0.0)[0]
             right = np.array(right_entities(document, found, scheme), np.bool_)
             sure = np.clip([entity.score or 0.0 for entity in found], 1e-6, 1 - 1e-6)
             total -= float(np.log(np.where(right, sure, 1 - sure)).sum())

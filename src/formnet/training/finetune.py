@@ -35,7 +35,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         raise SettingsError(f"temperatures: there are {len(parts)} heads ({', '.join(parts)}), one for each is needed.")
     if run.temperatures and any(part.held_out for part in parts.values()):
         raise SettingsError("temperatures: they are fitted on documents held out; leave them out, or hold out none.")
-    labels = labels_of({name: part.scheme for name, part in parts.items()}, once)
+    schemes = {name: part.scheme for name, part in parts.items()}
+    labels = labels_of(schemes, once, everywhere=run.occurrences == "all")
     begun = load_start(run.start, FormNetForTagging, **labels)
     model, tokenizer = begun.model, begun.tokenizer
     encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
@@ -119,6 +120,7 @@ def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> N
             documents,
             scheme,
             once=extractor.once(head),
+            everywhere=extractor.model.config.everywhere,
         )
         for (head, scheme), documents in zip(extractor.heads.items(), held_out, strict=True)
     ]
