@@ -75,3 +75,9 @@ def test_the_image_runs_as_nobody_special_and_installs_extras_that_there_are() -
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE)
     assert all(f"!{name}" in kept for line in copied for name in line.split())
+
+
+def test_what_is_packed_is_as_small_as_the_docs_say() -> None:
+    packed = sum(file.stat().st_size for file in (ROOT / "src").rglob("*") if file.is_file() and file.suffix != ".pyc")
+    assert packed < 50e6
+    assert "under 50 MB" in (ROOT / "docs/install.md").read_text(encoding="utf-8")

@@ -42,6 +42,7 @@ def test_commands_say_what_they_miss() -> None:
         (["serve"], "formnet[scale]"),
         (["bulk", "a", "b"], "formnet[scale]"),
         (["train", "configs/example.yaml"], "formnet[train]"),
+        (["bench", "attacks", "receipts"], "formnet doctor"),
     ):
         done = without_extras(f"sys.argv[1:] = {words!r}\nfrom formnet.cli import main\nmain()")
         assert done.returncode == 2, done.stderr

@@ -77,3 +77,8 @@ def main() -> None:
     except (FormNetError, OSError) as error:  # what a user got wrong, or the disk
         typer.echo(f"formnet: {error}", err=True)
         sys.exit(2)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "formnet":
+            raise
+        typer.echo(f"formnet: this needs {error.name}, which is not installed; formnet doctor says more.", err=True)
+        sys.exit(2)
