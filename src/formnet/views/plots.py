@@ -110,4 +110,5 @@ def draw_ablation(record: dict[str, Any], path: Path) -> None:
                 capsize=2,
             )
         axes.set_xticks(range(len(groups)), [f"{trained}\n→ {scored}" for trained, scored in groups], fontsize=8)
-        axes.legend(fontsize=8, loc="lower left")
+        axes.set_ylim(top=1.12 * axes.get_ylim()[1])  # room above the bars
+        axes.legend(fontsize=8, loc="upper center", ncols=len(variants))
