@@ -1,5 +1,6 @@
 """Tables of how well things are found."""
 
+from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -101,14 +102,18 @@ def curve(record: dict[str, Any]) -> str:
     )
 
 
+#: Hours; shorter runs are told together.
+SHORT = 0.15
+
+
 def hours(record: dict[str, Any]) -> str:
     """Training time by what was trained: the first folder under the one that holds all runs."""
-    longest: dict[str, float] = {}
-    for run, spent in record["runs"].items():
-        name = PurePosixPath(run).parts[1]
-        longest[name] = longest.get(name, 0.0) + spent
+    spent: defaultdict[str, float] = defaultdict(float)
+    for run, hours_of_it in record["runs"].items():
+        spent[PurePosixPath(run).parts[1]] += hours_of_it
     rows = [("runs", "hours")]
-    rows += [(name, f"{spent:.1f}") for name, spent in sorted(longest.items(), key=lambda one: -one[1])]
+    rows += [(name, f"{time:.1f}") for name, time in sorted(spent.items(), key=lambda one: -one[1]) if time >= SHORT]
+    rows.append(("shorter ones", f"{sum(time for time in spent.values() if time < SHORT):.1f}"))
     return table([*rows, ("**all**", f"**{record['hours']:.1f}**")])
 
 
