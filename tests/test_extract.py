@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from formnet.answers import COLUMNS, entity_answer, safe_cell
 from formnet.builder import DocumentBuilder
 from formnet.cli import app
+from formnet.cli.extract import _print as print_table
 from formnet.document import Document
 from formnet.errors import DocumentError, SettingsError
 from formnet.extractor import Extractor
@@ -210,6 +211,17 @@ def test_a_pattern_is_looked_up(model: Path, pdf: Path, tmp_path: Path) -> None:
 def test_a_spreadsheet_runs_nothing() -> None:
     assert [safe_cell(cell) for cell in ("=1+1", "@x", "-5.00", "RM 5", 3)] == ["'=1+1", "'@x", "-5.00", "RM 5", 3]
     assert safe_cell("-1+cmd|' /C calc'!A0").startswith("'")
+    assert [safe_cell(cell)[0] for cell in ("\n=1+1", "\uff1d1+1", " +1")] == ["'"] * 3
+
+
+def test_a_document_does_not_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    build = DocumentBuilder("a\x1b[2J")
+    build.add_page(["\x1b]0;owned\x079.00"], [[0, 0, 10, 10]], 20, 20)
+    build.add_entity("total", [0], 0.9)
+    print_table(build.done(), 0.0)
+    shown = capsys.readouterr().out
+    assert "9.00" in shown
+    assert "\x1b" not in shown
 
 
 def test_boxes_keep_their_figures_whatever_the_unit() -> None:

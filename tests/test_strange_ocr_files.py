@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from formnet import readers
 from formnet.errors import DocumentError, FormNetError, LimitError
 from formnet.readers import cloud, hocr, pages
 from ocr_files import ALTO, HOCR, PAGE, amazon, azure, block, google, only, saved
@@ -180,6 +181,7 @@ WRONG: list[tuple[Any, str]] = [
     (changed(google(), *A_SEGMENT, "startIndex", to="9" * 5000), "a place in the text"),
     (changed(google(), *A_SEGMENT, "startIndex", to="²"), "a place in the text"),
     (changed(google(), *A_SEGMENT[:-1], to=[{"endIndex": 14}] * 5), "overlap so much"),
+    (changed(google(), "shardInfo", to={"shardCount": "3"}), "one of 3 parts"),
     (changed(google(), *A_TOKEN, "boundingPoly", to={}), "'vertices' is missing"),
     (changed(google(), *A_TOKEN, "boundingPoly", "normalizedVertices", to=[{}]), "has 1 corners"),
     (changed(google(), *A_TOKEN, "boundingPoly", "normalizedVertices", to=[1, 2]), "an object with 'x'"),
@@ -252,3 +254,13 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (HOCR, google()):
         with pytest.raises(LimitError, match="split the document"):
             only(saved(tmp_path, content))
+
+
+def test_words_that_are_only_promised_are_not_waited_for(tmp_path: Path) -> None:
+    head = "<meta name='ocr-capabilities' content='ocr_page ocr_line ocrx_word'>"
+    line = "<span class='ocr_line' title='bbox\n 10 10 200 30; x_wconf -1'>Total 9.00</span>"
+    page = f"<div class='ocr_page' title='bbox 0 0 300 400'>{line}</div>"
+    file = tmp_path / "a.hocr"
+    file.write_text(f"<html><head>{head}</head><body>{page}</body></html>")
+    (document,) = readers.read(file)
+    assert " ".join(document.texts) == "Total 9.00"
