@@ -52,6 +52,25 @@ def form_pdf(value: str = "INV-4711") -> bytes:
     )
 
 
+def stamped_scan(strips: int, stamp: str) -> bytes:
+    """Write a PDF that is a grey picture in so many strips, with a line of text across its top."""
+    high = 792 / strips
+    drawn = "".join(f"q 612 0 0 {high} 0 {high * i} cm /X Do Q\n" for i in range(strips))
+    shown = f"{drawn}BT /F1 9 Tf 20 775 Td ({stamp}) Tj ET".encode()
+    return _pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
+            b"/Resources << /Font << /F1 4 0 R >> /XObject << /X 6 0 R >> >> >>",
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"\nendstream",
+            b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 "
+            b"/Length 1 >>\nstream\n\xc0\nendstream",
+        ]
+    )
+
+
 def _pdf(objects: Sequence[bytes]) -> bytes:
     """Put numbered objects into a file, with a table of where they are; the first is the catalogue."""
     file = BytesIO()

@@ -3,6 +3,7 @@
 import pickle
 import warnings
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from formnet.ocr.tesseract import parse
 from formnet.readers import kind_of, read
 from formnet.readers.pdf import speaks_for_itself
 from formnet.scans import scan_of
-from paper import LINES, form_pdf, picture, scanned_pdf, text_pdf
+from paper import LINES, form_pdf, picture, scanned_pdf, stamped_scan, text_pdf
 
 WORDS = tuple(" ".join(LINES).split())
 ENGINES = [
@@ -262,14 +263,17 @@ def test_what_is_filled_into_a_form_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strips", [1, 8])
-def test_a_scan_with_a_stamp_is_read_by_the_engine(strips: int) -> None:
-    stamp = ["Case", "1:20-cv-00123-ABC", "Document", "12", "Filed", "03/04/20", "Page", "1", "of", "10"]
-    boxes = [(20.0 + 40 * i, 10.0, 55.0 + 40 * i, 20.0) for i in range(len(stamp))]
-    covered = sum(1 / strips for _ in range(strips))
-    assert not speaks_for_itself(pdfs.TextLayer(612.0, 792.0, stamp, boxes, covered))
-    assert speaks_for_itself(pdfs.TextLayer(612.0, 792.0, stamp, boxes, 0.2))
+def test_a_scan_with_a_stamp_is_read_by_the_engine(strips: int, tmp_path: Path) -> None:
+    stamp = "Case 1:20-cv-00123-ABC Document 12 Filed 03/04/20 Page 1 of 10"
+    (tmp_path / "scan.pdf").write_bytes(stamped_scan(strips, stamp))
+    with pdfs.open_pdf(tmp_path / "scan.pdf") as document:
+        layer = pdfs.text_layer(document, 0, tmp_path / "scan.pdf")
+    assert layer.texts == stamp.split()
+    assert layer.pictured == pytest.approx(1)
+    assert not speaks_for_itself(layer)
+    assert speaks_for_itself(replace(layer, pictured=0.2))
     page = [(20.0 + 40 * (i % 13), 20.0 * (i // 13), 55.0 + 40 * (i % 13), 20.0 * (i // 13) + 10) for i in range(300)]
-    assert speaks_for_itself(pdfs.TextLayer(612.0, 792.0, ["word"] * 300, page, covered))
+    assert speaks_for_itself(replace(layer, texts=["word"] * 300, boxes=page))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ B documents, W words, T tags, K entity types.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -204,8 +205,7 @@ def _values(
         for kind, label in enumerate(scheme.entity_types)
         for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist()
     ]
-    said = {words: " ".join(document.texts[words.start : words.stop]) for _, _, words in places}
-    said = {words: fold(text) or text for words, text in said.items()}
+    said = {words: _said(document.texts[words.start : words.stop]) for _, _, words in places}
     chances: dict[tuple[str, str], float] = defaultdict(float)
     for chance, label, words in places:
         value = label, said[words]
@@ -217,6 +217,12 @@ def _values(
         if chance >= least and not taken:
             found.append(document.entity(label, words, chance))
     return sorted(found, key=lambda entity: entity.words)
+
+
+def _said(texts: Sequence[str]) -> str:
+    """Give what words say, however it is written; signs alone are what they are."""
+    text = " ".join(texts)
+    return fold(text) or text
 
 
 def _close_at_page_breaks(scores: Scores, document: Document, scheme: TagScheme) -> None:

@@ -130,9 +130,8 @@ class Extractor:
 
     def decode(self, head: str, scores: Scores, documents: list[Document]) -> list[list[Entity]]:
         """Give the entities that a head's scores [B, W, T] say."""
-        config = self.model.config
-        options = {"once": self.once(head), "everywhere": config.everywhere}
-        return decode(scores / self.temperature(head), documents, self.heads[head], **options)
+        scaled, everywhere = scores / self.temperature(head), self.model.config.everywhere
+        return decode(scaled, documents, self.heads[head], once=self.once(head), everywhere=everywhere)
 
     def by_head(self, scores: Scores) -> dict[str, Scores]:
         """Take scores [..., T] apart into each head's."""

@@ -5,7 +5,7 @@ PDFium is not made for threads: one at a time.
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -106,12 +106,13 @@ def _page(document: Any, number: int) -> Iterator[Any]:
 
     What was filled into a form, or noted on the page, is part of it.
     """
-    with _LOCK:
-        with closing(document[number]) as page:
-            if pdfium.FPDFPage_GetAnnotCount(page.raw):
-                pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY)
-        with closing(document[number]) as page:
-            yield page
+    with _LOCK, ExitStack() as opened:
+        page = opened.enter_context(closing(document[number]))
+        if pdfium.FPDFPage_GetAnnotCount(page.raw):
+            pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY)
+            opened.close()  # what has become part of it is seen when it is opened again
+            page = opened.enter_context(closing(document[number]))
+        yield page
 
 
 def _words(text: Any, count: int) -> Iterator[tuple[list[int], Box]]:

@@ -138,7 +138,7 @@ _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])"
 )
-_GAP = r"[\s/.,'’-]"
+_GAP = r"[\s/.,'-]"
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4}|\d{2})(?![\d:])"
 _TIME = r"(?:\d{1,2}:\d{2}(?::\d{2})?\s)?"  # as in Sep 5 23:59:59 2019
 _DATES = tuple(

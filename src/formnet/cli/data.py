@@ -94,7 +94,6 @@ def align(
 ) -> None:
     """Find the words that say each keyed-in value; report coverage by field and list every miss."""
     from formnet.inspection import AlignmentReport
-    from formnet.provenance import provenance
 
     reports: dict[str, AlignmentReport] = {}
     for corpus in corpora:
@@ -104,9 +103,8 @@ def align(
         if not report.fields:
             raise typer.BadParameter(f"{corpus}: its documents have no keyed-in fields to align")
     if as_json:
-        record = provenance(corpora=corpora)
-        record["corpora"] = {corpus: _alignment_json(report) for corpus, report in reports.items()}
-        typer.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        found = {corpus: _alignment_json(report) for corpus, report in reports.items()}
+        print_json({"corpora": found}, corpora=corpora)
         return
     for corpus, report in reports.items():
         _print_alignment(corpus, report, sample, seed)

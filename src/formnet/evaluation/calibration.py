@@ -73,8 +73,8 @@ def fit_temperature(
     def loss(log_temperature: float) -> float:
         total = 0.5 * (log_temperature / PRIOR_DEVIATION) ** 2
         for raw, document in zip(scores, documents, strict=True):
-            scaled, options = raw[None] / np.exp(log_temperature), {"once": once, "everywhere": everywhere}
-            found = decode(scaled, [document], scheme, **options, least=0.0)[0]
+            scaled = raw[None] / np.exp(log_temperature)
+            found = decode(scaled, [document], scheme, once=once, everywhere=everywhere, least=0.0)[0]
             right = np.array(right_entities(document, found, scheme), np.bool_)
             sure = np.clip([entity.score or 0.0 for entity in found], 1e-6, 1 - 1e-6)
             total -= float(np.log(np.where(right, sure, 1 - sure)).sum())

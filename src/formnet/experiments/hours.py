@@ -19,9 +19,8 @@ def hours_trained(folders: Sequence[Path]) -> dict[str, Any]:
         raise SettingsError(f"{', '.join(map(str, folders))}: no run has left a curve there.")
     runs: dict[str, float] = {}
     for file in files:
-        # A run keeps them under runs/<start>/.
-        run, seconds = str(file.parents[2]), seconds_of(_moments(file))
-        runs[run] = runs.get(run, 0.0) + seconds / 3600
+        run = str(file.parents[2])  # which keeps them under runs/<start>/
+        runs[run] = runs.get(run, 0.0) + seconds_of(_moments(file)) / 3600
     return {"hours": sum(runs.values()), "runs": runs}
 
 
