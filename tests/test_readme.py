@@ -1,10 +1,12 @@
 """The README does what it says: every block is run as pasted, in order, in a checkout of its own."""
 
+import csv
 import os
 import re
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,14 @@ def test_every_block_of_the_readme(language: str, block: str, checkout: Path) ->
 def test_settings_in_the_docs_are_those_of_the_file(page: str, config: str) -> None:
     shown = next(block for language, block in blocks(f"docs/{page}.md") if language == "yaml")
     assert yaml.safe_load(shown) == yaml.safe_load((ROOT / f"configs/{config}.yaml").read_text(encoding="utf-8"))
+
+
+def test_what_the_readme_shows_is_what_is_printed() -> None:
+    (shown,) = (block for language, block in blocks("README.md") if language == "text")
+    rows = re.findall(r"^([a-z_.]+) .* (\d\.\d\d)  (\d\.\d\d)$", shown, re.MULTILINE)
+    command = [sys.executable, "-m", "formnet.cli", "extract", "examples/receipt.jpg", "--ocr", "rapidocr"]
+    told = subprocess.run([*command, "--format", "csv"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = {(row["label"], float(row["score"])) for row in csv.DictReader(StringIO(told))}
+    assert len(rows) > 10
+    for label, sure, _ in rows:
+        assert any(label == name and abs(float(sure) - score) < 0.02 for name, score in found), (label, sure)
