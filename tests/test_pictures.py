@@ -48,6 +48,22 @@ def test_overlays_frame_what_was_found(extractor: Extractor, pdf: Path, tmp_path
     assert [images.frame(file).size for file in written] == [image.size for image in marked.values()]
 
 
+def test_captions_cover_no_word_of_tight_rows() -> None:
+    build = DocumentBuilder("receipt")
+    tops = [600 + 44 * row for row in range(5)]
+    boxes = [[x, y, x + width, y + 31] for y in tops for x, width in ((167, 17), (188, 17), (209, 142))]
+    build.add_page(["2", "x", "TEA"] * len(tops), boxes, 1000, 1348)
+    for word in range(len(boxes)):
+        build.add_entity("menu.name" if word % 3 == 2 else "menu.count", [word], 0.9)
+    document = build.done()
+    plain = dict(draw_entities(Document(document.id, document.pages)))[0]
+    marked = dict(draw_entities(document))[0]
+    scale = plain.width / 1000
+    for x0, y0, x1, y1 in document.pages[0].boxes * scale:
+        inside = np.s_[round(y0) + 2 : round(y1) - 2, round(x0) + 2 : round(x1) - 2]
+        assert np.array_equal(np.asarray(marked)[inside], np.asarray(plain)[inside])
+
+
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b\\c.pdf", "..", "", "x" * 500, "nul\0byte", "日本.pdf"])
 def test_no_name_leaves_the_folder(name: str, tmp_path: Path) -> None:
     file = tmp_path / file_name(name)

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from formnet.answers import needs_review
 from formnet.document import Document, Entity
 from formnet.views.canvas import OVERSAMPLING, page_canvas
+from formnet.views.captions import Captions, Colour, Place
 
-Colour = tuple[int, int, int]
 #: Okabe and Ito's colours, without those that vanish on paper.
 PALETTE: tuple[Colour, ...] = (
     (0, 114, 178),
@@ -21,8 +21,6 @@ PALETTE: tuple[Colour, ...] = (
     (30, 120, 170),
     (90, 90, 90),
 )
-_PAPER = (255, 255, 255)
-_Place = tuple[float, float, float, float]
 
 
 def colours_of(labels: Iterable[str]) -> dict[str, Colour]:
@@ -80,28 +78,52 @@ def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int,
         for entity, places in zip(found, frames, strict=True):
             for place in places:
                 _frame(canvas.pen, place, colours[entity.label], dashed=needs_review(entity, least))
-        taken = [place for places in frames for place in places]
-        for entity, (first, *_) in zip(found, frames, strict=True):
-            _caption(canvas.pen, first, _said(entity), colours[entity.label], taken, canvas.image.size)
+        words = [_scaled(box, canvas.scale) for box in page.boxes.tolist()]
+        captions = Captions(canvas.pen, canvas.image.size, [*words, *(place for places in frames for place in places)])
+        for frame, entities in _neighbours(found, [first for first, *_ in frames]):
+            captions.write(frame, _said(entities), colours[entities[0].label])
         yield number, canvas.finish()
 
 
-def _said(entity: Entity) -> str:
-    return entity.label if entity.score is None else f"{entity.label} {entity.score:.2f}"
+def _neighbours(found: Sequence[Entity], frames: Sequence[Place]) -> Iterator[tuple[Place, list[Entity]]]:
+    """Put entities of one label whose frames touch, one after the other in a line, under one frame for one caption."""
+    group: list[Entity] = []
+    around = (0.0, 0.0, 0.0, 0.0)
+    for entity, frame in zip(found, frames, strict=True):
+        if group and entity.label == group[0].label and _touch(around, frame):
+            around = around[0], min(around[1], frame[1]), frame[2], max(around[3], frame[3])
+            group.append(entity)
+            continue
+        if group:
+            yield around, group
+        group, around = [entity], frame
+    if group:
+        yield around, group
 
 
-def _scaled(box: Sequence[float], scale: float) -> _Place:
+def _touch(left: Place, right: Place) -> bool:
+    height = min(left[3] - left[1], right[3] - right[1])
+    beside = -height / 2 < right[0] - left[2] < height / 2
+    return beside and min(left[3], right[3]) - max(left[1], right[1]) > height / 2
+
+
+def _said(entities: Sequence[Entity]) -> str:
+    scores = (f"{entity.score:.2f}" for entity in entities if entity.score is not None)
+    return " ".join([entities[0].label, *scores])
+
+
+def _scaled(box: Sequence[float], scale: float) -> Place:
     x0, y0, x1, y1 = box
     return x0 * scale, y0 * scale, x1 * scale, y1 * scale
 
 
-def _grown(place: _Place, rings: int) -> _Place:
+def _grown(place: Place, rings: int) -> Place:
     by = 4 * rings * OVERSAMPLING - OVERSAMPLING
     x0, y0, x1, y1 = place
     return x0 - by, y0 - by, x1 + by, y1 + by
 
 
-def _frame(pen: ImageDraw.ImageDraw, place: _Place, colour: Colour, *, dashed: bool) -> None:
+def _frame(pen: ImageDraw.ImageDraw, place: Place, colour: Colour, *, dashed: bool) -> None:
     width = 2 * OVERSAMPLING
     if not dashed:
         pen.rectangle(place, outline=colour, width=width)
@@ -119,33 +141,3 @@ def _frame(pen: ImageDraw.ImageDraw, place: _Place, colour: Colour, *, dashed: b
                 width,
             )
             at += step
-
-
-def _caption(
-    pen: ImageDraw.ImageDraw, box: _Place, text: str, colour: Colour, taken: list[_Place], size: tuple[int, int]
-) -> None:
-    """Write beside a frame where nothing is written yet: above, below, to the right, to the left, at the corners."""
-    font = ImageFont.load_default(19 * OVERSAMPLING)
-    gap = 2 * OVERSAMPLING
-    middle = (box[1] + box[3]) / 2
-    wanted: Sequence[tuple[tuple[float, float], str]] = (
-        ((box[0], box[1] - gap), "lb"),
-        ((box[0], box[3] + gap), "lt"),
-        ((box[2] + gap, middle), "lm"),
-        ((box[0] - gap, middle), "rm"),
-        ((box[2], box[1] - gap), "rb"),
-        ((box[2], box[3] + gap), "rt"),
-        ((box[2] + gap, box[1]), "lb"),
-        ((box[2] + gap, box[3]), "lt"),
-    )
-    places = [(at, anchor, pen.textbbox(at, text, font, anchor=anchor)) for at, anchor in wanted]
-    inside = [p for p in places if p[2][0] >= 0 and p[2][1] >= 0 and p[2][2] <= size[0] and p[2][3] <= size[1]]
-    choices = inside or places
-    at, anchor, place = min(choices, key=lambda p: sum(_overlap(p[2], other) for other in taken))
-    pen.rectangle((place[0] - gap, place[1] - gap, place[2] + gap, place[3] + gap), fill=_PAPER)
-    pen.text(at, text, colour, font, anchor=anchor)
-    taken.append(place)
-
-
-def _overlap(a: _Place, b: _Place) -> float:
-    return max(min(a[2], b[2]) - max(a[0], b[0]), 0.0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0.0)

@@ -9,7 +9,8 @@ from formnet.answers import entity_answer, needs_review, written
 from formnet.document import Document, Entity, Page
 from formnet.images import data_url
 from formnet.views.canvas import page_canvas
-from formnet.views.overlay import Colour, colours_of
+from formnet.views.captions import Colour
+from formnet.views.overlay import colours_of
 from formnet.writers import whole_file
 
 _ASSETS = files(__package__)
