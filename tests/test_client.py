@@ -3,10 +3,13 @@
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer, SimpleHTTPRequestHandler
+from pathlib import Path
 
 import pytest
 
+from formnet.errors import DocumentError
 from formnet.scale import Client
 from formnet.scale.client import ServiceError
 from plain_documents import words_and_boxes
@@ -50,3 +53,29 @@ def test_the_client_comes_back() -> None:
         server.server_close()
     with Client(url) as client, pytest.raises(ServiceError, match="cannot be asked"):
         client.extract(b"x")
+
+
+def test_an_address_of_something_else_is_said(tmp_path: Path) -> None:
+    server = HTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path)))
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1" / "models").write_text("<html>a page of another program</html>")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with Client(f"http://127.0.0.1:{server.server_port}") as client:
+            with pytest.raises(ServiceError, match="not as the service does") as strange:
+                client.models()
+            with pytest.raises(ServiceError, match="answered 501") as refused:
+                client.extract(b"x")
+        assert (strange.value.code, refused.value.code) == ("unknown", "unknown")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_what_is_wrong_on_this_side_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ServiceError, match="no key can have"):
+        Client("http://127.0.0.1:1", "clé")
+    with Client("http://127.0.0.1:1") as client, pytest.raises(DocumentError, match="cannot be read"):
+        client.extract(tmp_path / "gone.pdf")

@@ -244,6 +244,7 @@ def test_the_annotation_that_counts() -> None:
         ({"original_width": None}, "has no 'original_width'"),
         ({"image_rotation": 90}, "turn the scan"),
         ({"type": "relation"}, "'from_id'"),
+        ({"type": "ellipselabels"}, "draw rectangles or polygons"),
     ],
 )
 def test_what_is_wrong_is_said(change: dict[str, Any], says: str) -> None:
