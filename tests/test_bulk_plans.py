@@ -121,7 +121,7 @@ def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path) -> None:
         plan.write_plan(f"{tmp_path}/*.tiff", find_place(str(tmp_path)), 1)
 
 
-def test_few_blocks_for_many_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_blocks_for_many_shards(tmp_path: Path) -> None:
     scans = tmp_path / "scans"
     scans.mkdir()
     for number in range(30):
@@ -129,10 +129,8 @@ def test_few_blocks_for_many_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     output = find_place(str(tmp_path))
     written = plan.write_plan(str(scans), output, 2)
     assert written == (15, 30)
-    assert len(plan.read_plan(output, np.zeros(15, np.bool_))) == 15
-    monkeypatch.setattr(plan, "MOST_BLOCKS", 4)
-    done = np.arange(15) == 3
-    blocks = plan.read_plan(output, done)
+    assert len(plan.in_blocks(plan.missing_shards(output, np.zeros(15, np.bool_)), 100)) == 15
+    blocks = plan.in_blocks(plan.missing_shards(output, np.arange(15) == 3), 4)
     assert len(blocks) <= 4
     assert pa.concat_tables(blocks)["number"].to_pylist() == [n for n in range(15) if n != 3]
 

@@ -25,7 +25,7 @@ from formnet.scale.cluster import cluster
 from formnet.scale.extraction import ExtractionActor, Work
 from formnet.scale.parts import ENTITIES, ERRORS, part_name
 from formnet.scale.places import Place, find_place
-from formnet.scale.plan import read_plan, write_plan
+from formnet.scale.plan import in_blocks, missing_shards, write_plan
 from formnet.scale.progress import BulkProgress, most_memory
 from formnet.scale.reading import Limits, read_shards
 
@@ -35,6 +35,9 @@ MANIFEST = "manifest.json"
 #: Of each core, what the network is promised and what reading is: OCR is work, lines of JSON are hardly any.
 _SHARES = {"files": (0.5, 0.5), "documents": (0.9, 0.1)}
 _BLOCK_BYTES = 2**20
+#: Blocks of shards: enough that readers end at about the same time, and no more than a driver has memory for, which
+#: keeps a tenth of a megabyte for each.
+_BLOCKS_A_READER, _MOST_BLOCKS = 64, 10_000
 
 
 @dataclass(frozen=True)
@@ -155,12 +158,13 @@ def _go_through(bulk: Bulk, output: Place, before: NDArray[np.bool_], cores: int
 def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progress: BulkProgress) -> str | None:
     """Send what is not done through Ray Data; give a reason if a shard could not be done."""
     _quiet()
-    blocks = read_plan(output, done)
-    kind = "files" if any("files" in block["kind"].to_pylist() for block in blocks) else "documents"
+    shards = missing_shards(output, done)
+    kind = "files" if "files" in shards["kind"].unique().to_pylist() else "documents"
     for_network, for_reading = _SHARES[kind]
     workers = bulk.workers or cores
     threads = max(cores // workers, 1)
     readers = bulk.readers or (cores if kind == "files" else max(cores // 8, 1))
+    blocks = in_blocks(shards, min(_BLOCKS_A_READER * readers, _MOST_BLOCKS))
     attempts = count_attempts()
     read: Any = read_shards
     dataset = ray.data.from_arrow(blocks).map_batches(

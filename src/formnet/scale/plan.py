@@ -19,8 +19,6 @@ from formnet.readers.jsonl import SUFFIXES as LINES
 from formnet.scale.places import Place, find_place
 from formnet.scale.records import packed_lines
 
-#: Blocks that Ray Data's driver keeps account of, however many shards there are.
-MOST_BLOCKS = 1000
 #: What a list of files is called in the output, and the shards themselves.
 FILES, SHARDS = "files.jsonl", "shards.parquet"
 
@@ -93,17 +91,21 @@ def write_plan(source: str, output: Place, shard: int) -> Plan:
     return Plan(shards, documents)
 
 
-def read_plan(output: Place, done: "np.ndarray[Any, np.dtype[np.bool_]]") -> list[pa.Table]:
-    """Give the shards that are not done, in blocks of which each is read by one task."""
+def missing_shards(output: Place, done: "np.ndarray[Any, np.dtype[np.bool_]]") -> pa.Table:
+    """Give the shards that are not done."""
     with (output / SHARDS).open() as file:
-        table = read_table(file).filter(pa.array(~done))
-    together = table["together"].to_numpy()
-    least = -(-len(table) // MOST_BLOCKS)
+        return read_table(file).filter(pa.array(~done))
+
+
+def in_blocks(shards: pa.Table, most: int) -> list[pa.Table]:
+    """Put shards into at most so many blocks, of which each is read by one task; what belongs together stays so."""
+    together = shards["together"].to_numpy()
+    least = -(-len(shards) // most)
     starts = [0]
     for start in (np.flatnonzero(np.diff(together)) + 1).tolist():
         if start - starts[-1] >= least:
             starts.append(start)
-    return [table.slice(a, b - a) for a, b in zip(starts, [*starts[1:], len(table)], strict=True) if b > a]
+    return [shards.slice(a, b - a) for a, b in zip(starts, [*starts[1:], len(shards)], strict=True) if b > a]
 
 
 def shards_of(table: pa.Table) -> list[Shard]:
