@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,23 @@ def test_characters_have_a_limit_as_words_have() -> None:
     build.add_page(["x" * (CHARACTERS * 1000), "x"], [[0, 0, 1, 1], [1, 0, 2, 1]], 2, 1)
     with pytest.raises(LimitError, match="characters"):
         refuse_long(build.done(), SETTINGS)
+
+
+def test_hocr_that_promises_words_without_end_is_read_in_time(tmp_path: Path) -> None:
+    file = tmp_path / "a.hocr"
+    file.write_text("<html><div class='ocr_page'>" + "class=" * 20_000)
+    start = time.perf_counter()
+    with suppress(DocumentError):
+        list(read(file))
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("far", [(10_000, 2**20), (2**20, 1), (2**20, 2**20)])
+def test_a_line_and_a_point_far_from_it_take_no_time(far: tuple[int, int]) -> None:
+    points = np.array([*([i, 0] for i in range(20_000)), far])
+    start = time.perf_counter()
+    assert skeleton(points).shape[1] >= 20_000
+    assert time.perf_counter() - start < 5
 
 
 def test_a_body_is_counted_before_it_is_built() -> None:

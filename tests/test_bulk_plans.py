@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow.parquet import write_table
 
 from formnet.cli.options import size
 from formnet.errors import SettingsError
@@ -101,7 +102,16 @@ def test_rows_are_read_by_row_group(tmp_path: Path) -> None:
     assert found == [f"document {number}" for number in range(150)]
 
 
-def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path) -> None:
+def test_rows_that_unpack_without_end_are_refused_alone(tmp_path: Path) -> None:
+    pages = {"width": 9.0, "height": 9.0, "boxes": [[0.0, 0.0, 1.0, 1.0]]}
+    rows = [{"id": name, "words": [word], **pages} for name, word in (("a", "w" * (80 << 20)), ("b", "w"))]
+    write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet", compression="zstd")
+    large, small = records.rows(find_place(str(tmp_path / "a.parquet")), 0, 2)
+    assert "longer than 64 MiB" in (large.reason or "")
+    assert json.loads(small.raw or b"")["words"] == ["w"]
+
+
+def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("b/2.pdf", "a.pdf", "b/1.png", "notes.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
@@ -115,6 +125,10 @@ def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path) -> None:
     assert names(f"{tmp_path}/**/*.p*") == ["a.pdf", "b/1.png", "b/2.pdf"]
     assert names(f"{tmp_path}/*.pdf") == names(f"file://{tmp_path}/*.pdf") == ["a.pdf"]
     assert names(f"{tmp_path}/list.txt") == ["b/1.png", "a.pdf"]
+    (tmp_path / "[2019]").mkdir()
+    (tmp_path / "[2019]" / "c.pdf").write_bytes(b"x")
+    monkeypatch.chdir(tmp_path / "[2019]")
+    assert names("*.pdf") == ["[2019]/c.pdf"]
     with pytest.raises(SettingsError, match="no such file or folder"):
         names(f"{tmp_path}/nothing")
     with pytest.raises(SettingsError, match="holds no file that can be read"):

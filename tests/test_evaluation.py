@@ -16,10 +16,23 @@ from formnet.evaluation import entity_counts, field_counts, word_counts
 from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import gold_spans
+from formnet.evaluation.evaluate import Judged
 from formnet.evaluation.fields import best_values, right_entities, same_value
 from formnet.labels import Span, TagScheme
 
 SCHEME = TagScheme(("header", "question", "answer"))
+
+
+def test_a_value_is_missed_once_and_found_anywhere() -> None:
+    build = DocumentBuilder("a")
+    build.add_page(list("abcdef"), [[i, 0, i + 1, 1] for i in range(6)], 6, 1)
+    places = [Span("total", 1, 2), Span("total", 4, 5), Span("date", 0, 1), Span("date", 3, 4), Span("line", 5, 6)]
+    document = build.done({"total": "b", "date": "a"})
+    found = [Entity("total", "e", (4,), 0, ()), Entity("date", "c", (2,), 0, ())]
+    one = Judged(document, found, places)
+    assert one.missed == {Span("date", 0, 1), Span("line", 5, 6)}
+    assert one.counts.micro.right == 1
+    assert one.counts.micro.gold == 3
 
 
 def random_spans(generator: np.random.Generator, words: int) -> list[Span]:

@@ -213,6 +213,29 @@ def test_a_missing_engine_says_how_to_get_one(tmp_path: Path, monkeypatch: pytes
         find_engine("magic")
 
 
+def test_engines_are_named_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine:
+        name = "mine 1"
+
+        def read(self, _: Image.Image) -> Reading:
+            return Reading((), (), ())
+
+    monkeypatch.setattr(ocr, "Mine", Mine, raising=False)
+    assert find_engine("formnet.ocr:Mine").name == "mine 1"
+    monkeypatch.setenv(ocr.CHOICE, "formnet.ocr:Mine")
+    assert find_engine().name == "mine 1"
+    monkeypatch.delenv(ocr.CHOICE)
+    for name in ("formnet.ocr:Engne", "nowhere.at.all:Mine"):
+        with pytest.raises(OcrError, match="cannot be imported"):
+            ocr.refuse_unknown(name)
+    with pytest.raises(OcrError, match="takes no language"):
+        ocr.refuse_unknown("rapidocr:deu")
+    for name in ("auto", "rapidocr", "tesseract", "tesseract:deu+eng"):
+        ocr.refuse_unknown(name)
+    if ocr.is_installed("tesseract"):
+        assert getattr(find_engine("tesseract:osd"), "language", None) == "osd"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_engines_find_nothing_on_nothing_and_can_be_sent_elsewhere(engine: str) -> None:
     found = pickle.loads(pickle.dumps(find_engine(engine)))
@@ -228,6 +251,13 @@ def test_tesseract_is_given_up_after_a_while_and_its_faults_are_told() -> None:
         Engine(seconds=0.001).read(picture())
     with pytest.raises(OcrError, match="tesseract failed"):
         Engine(language="klingon").read(picture())
+
+
+@pytest.mark.skipif(not ocr.is_installed("tesseract"), reason="tesseract is not installed")
+def test_tesseract_reads_a_receipt_as_long_as_a_roll() -> None:
+    roll = Image.new("RGB", (400, 17_000), "white")
+    roll.paste(picture(), (0, 8_000))
+    assert find_engine("tesseract").read(roll).texts
 
 
 def test_tesseract_s_table_is_read_as_it_is() -> None:

@@ -7,12 +7,16 @@ import pytest
 from formnet.errors import SettingsError
 from formnet.scale.service.bodies import plain_name
 from formnet.scale.service.keys import load_digests
-from formnet.scale.service.settings import Settings
+from formnet.scale.service.settings import Settings, name_of
 
 
 def test_settings_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="both be called"):
         Settings(models=["a/receipts", "b/receipts"])
+    with pytest.raises(ValueError, match="no OCR engine 'tesserakt'"):
+        Settings(ocr="tesserakt")
+    monkeypatch.chdir(tmp_path)
+    assert name_of(".") == tmp_path.name
     monkeypatch.delenv("FORMNET_API_KEYS", raising=False)
     assert load_digests(None) == ()
     (tmp_path / "keys").write_text("# none\n")
@@ -21,6 +25,11 @@ def test_settings_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "keys").write_text("short\n")
     with pytest.raises(SettingsError, match="too easily guessed"):
         load_digests(tmp_path / "keys")
+    (tmp_path / "keys").write_text("long enough\n", encoding="utf-16")
+    with pytest.raises(SettingsError, match="Save it as UTF-8"):
+        load_digests(tmp_path / "keys")
+    (tmp_path / "keys").write_text("long enough\n", encoding="utf-8-sig")
+    assert len(load_digests(tmp_path / "keys")) == 1
 
 
 @pytest.mark.parametrize(

@@ -182,9 +182,8 @@ class DocumentBuilder:
         near = (array >= -1e-6) & (array <= 1 + 1e-6)  # some engines give a hair more than all
         if not near.all():
             i = int(np.flatnonzero(~near)[0])
-            raise DocumentError(
-                f"{self._place(page, i)}: confidence {array[i]} of {texts[i]!r} is not between 0 and 1."
-            )
+            told = f"confidence {array[i]} of {texts[i]!r} is not between 0 and 1; divide percentages by 100"
+            raise DocumentError(f"{self._place(page, i)}: {told}.")
         return array.clip(0, 1)
 
     def _refuse_ragged(self, texts: Sequence[str], boxes: Any, page: int) -> None:

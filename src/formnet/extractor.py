@@ -64,10 +64,11 @@ class Extractor:
         """Load a shipped model by its name, a folder that `formnet train` wrote, or a repository of the Hub."""
         folder = find_model(source)
         try:
-            return cls(_load(folder), load_tokenizer(folder), **options)
+            model, tokenizer = _load(folder), load_tokenizer(folder)
         except (OSError, ValueError, RuntimeError, SafetensorError, LookupError, TypeError, AttributeError) as error:
             reason = str(error).strip().partition("\n")[0]  # a broken configuration fails wherever it is first used
             raise SettingsError(f"{folder}: is no model that can be loaded: {reason}") from error
+        return cls(model, tokenizer, **options)
 
     def save_pretrained(self, folder: str | Path, *, compact: bool = False) -> None:
         """Write all that `from_pretrained` needs; compactly, weights take a quarter of the room."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.spatial import Delaunay, KDTree, QhullError
+from scipy.spatial import Delaunay, KDTree
 
 from formnet.boxes import Boxes
 from formnet.document import Page
@@ -25,7 +25,7 @@ MAX_NEIGHBOURS = 8
 #: Centres are laid on a grid of this many steps: products of differences stay exact even as floats.
 GRID = 2**20
 #: Up to here all pairs are tried, which is quicker than a triangulation; from here on that would take too long.
-FEW, TOO_MANY = 8, 5_000
+FEW, TOO_MANY = 8, 1_000
 
 NODE_FEATURES = 10
 EDGE_FEATURES = 11
@@ -73,12 +73,8 @@ def gabriel(points: Grid) -> Edges:
     Words with the very same centre hang on each other in a chain, one of which stands for them in the graph.
     """
     if len(points) > FEW:
-        try:
-            triangulation = Delaunay(points)
-        except QhullError:  # all on one line, or nearly
-            on_a_line = len(points) > TOO_MANY or _are_on_a_line(points)
-            return _with_twins(points, _along_a_line if on_a_line else _gabriel_by_midpoints)
-        edges = _sides_of_empty_discs(points, triangulation.simplices)
+        triangulation = Delaunay(np.concatenate([points, _far_corners(points)]))
+        edges = _sides_of_empty_discs(points, triangulation)
         if len(triangulation.coplanar) == 0:
             return edges
         left_out, _, corner = triangulation.coplanar.T  # points that Qhull took for their nearest corner
@@ -87,38 +83,39 @@ def gabriel(points: Grid) -> Edges:
     return _with_twins(points, _gabriel_by_midpoints)
 
 
-def _sides_of_empty_discs(points: Grid, triangles: NDArray[np.int32]) -> Edges:
-    corners = triangles.T.astype(np.int64)  # [3, T]
+def _far_corners(points: Grid) -> Grid:
+    """Give a triangle around all points, farther away than any disc between two of them reaches: [3, 2].
+
+    With it, no side of the hull has many points on it, of which Qhull's time would be the square, nor are all points
+    on one line, which it would refuse.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    side = max(int((high - low).max()), 1)
+    return (low + high) // 2 + side * np.array([[0, 2], [-2, -2], [2, -2]])
+
+
+def _sides_of_empty_discs(points: Grid, triangulation: Delaunay) -> Edges:
+    """Give the sides between points, and not to far corners, in whose disc there is no corner: [2, E]."""
+    corners = triangulation.simplices.T.astype(np.int64)  # [3, T]
     # As complex numbers, whose product a·b̄ has the scalar product as its real part.
-    at = (points[:, 0] + 1j * points[:, 1]).take(corners)
+    at = (triangulation.points[:, 0] + 1j * triangulation.points[:, 1]).take(corners)
     side = at.take(_NEXT, axis=0) - at  # from each corner to the next: [3, T]
     # Two sides meet at a corner head to tail: unless their product is negative the angle is not acute, and the corner
     # lies in the disc over the side opposite to it.
     blocked = (side * side.take(_LAST, axis=0).conj()).real >= 0
     a, b = corners.take(_NEXT, axis=0), corners.take(_LAST, axis=0)
+    count = len(triangulation.points)
+    blocked |= np.maximum(a, b) >= len(points)
     # A side stands in one or two triangles. Sorted with the verdict as the last bit, its last entry is the verdict.
-    coded = ((np.minimum(a, b) * len(points) + np.maximum(a, b)) * 2 + blocked).ravel()
+    coded = ((np.minimum(a, b) * count + np.maximum(a, b)) * 2 + blocked).ravel()
     coded.sort()
     pair = coded >> 1
     free = (coded & 1) == 0
     free[:-1] &= pair[:-1] != pair[1:]
-    return _pairs(pair[free], len(points))
+    return _pairs(pair[free], count)
 
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
-
-
-def _are_on_a_line(points: Grid) -> bool:
-    """Tell exactly whether all points are on one line."""
-    steps = points - points[0]
-    far = steps[np.abs(steps).sum(axis=1).argmax()]
-    return bool((steps[:, 0] * far[1] == steps[:, 1] * far[0]).all())
-
-
-def _along_a_line(points: Grid) -> Edges:
-    """Join distinct points each with the next: on a line nothing else has an empty disc between."""
-    order = np.lexsort((points[:, 1], points[:, 0]))
-    return np.sort(np.stack([order[:-1], order[1:]]), axis=0)
 
 
 def _gabriel_by_midpoints(points: Grid) -> Edges:

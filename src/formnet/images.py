@@ -90,7 +90,8 @@ def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
 def _as_seen(path: Path, image: Image.Image) -> Image.Image:
     """Give what a person would see: turned, on white paper, in eight bits a colour."""
     if image.width * image.height > MOST_PIXELS:
-        raise LimitError(f"{path}: has {image.width:,} × {image.height:,} pixels; the limit is {MOST_PIXELS:,}.")
+        told = f"has {image.width:,} × {image.height:,} pixels; the limit is {MOST_PIXELS:,}"
+        raise LimitError(f"{path}: {told}. Save it smaller.")
     turned = ImageOps.exif_transpose(image)
     if turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info:  # what is clear is paper
         turned = turned.convert("RGBA")
@@ -121,4 +122,5 @@ def refuse_large(path: Path) -> None:
     if size == 0:
         raise DocumentError(f"{path}: is empty.")
     if size > MOST_BYTES:
-        raise LimitError(f"{path}: has {size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB.")
+        told = f"has {size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB"
+        raise LimitError(f"{path}: {told}. Save it smaller, or split it.")

@@ -93,7 +93,7 @@ def text_layer(document: Any, number: int, path: Path) -> TextLayer:
         count = text.count_chars()
         if count > MOST_CHARACTERS:
             told = f"has {count:,} characters; the limit is {MOST_CHARACTERS:,}"
-            raise LimitError(f"{path}, page {number + 1}: {told}.")
+            raise LimitError(f"{path}, page {number + 1}: {told}. Print it to pages anew, or send it as a picture.")
         words = list(_words(text.raw, count))
         texts = ["".join(map(chr, codes)) for codes, _ in words]
         boxes = [_shown(page, width, height, box) for _, box in words]

@@ -140,6 +140,7 @@ def _row(document: Document) -> dict[str, Any]:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a file to write; it is renamed if all goes well, and removed if not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")  # its own, whoever else writes there
     try:
         yield part

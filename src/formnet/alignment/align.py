@@ -70,6 +70,11 @@ def align(document: Document, occurrences: Literal["best", "all"] = "best") -> A
     return Alignment(replace(document, entities=(*document.entities, *added)), matches, misses)
 
 
+def with_entities(documents: Iterable[Document], occurrences: Literal["best", "all"] = "best") -> list[Document]:
+    """Make entities of all documents' keyed-in fields."""
+    return [align(document, occurrences).document if document.fields else document for document in documents]
+
+
 def find(document: Document, value: str, name: str = "") -> Match | Miss:
     """Find the words that say one value; a name helps to choose among several occurrences.
 

@@ -1,7 +1,6 @@
 """What Rich Attention with a global token costs over bare scaled-dot-product attention on the same blocked band."""
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from formnet.benchmarks.memory import peak_megabytes
+from formnet.benchmarks.timing import seconds_of
 from formnet.modeling.attention_inputs import Tokens, make_layout
 from formnet.modeling.band import BLOCK, MASKED, Band
 from formnet.modeling.local_attention import global_attention, local_attention, with_global
@@ -107,14 +107,8 @@ def _ratio(ours: Callable[[], None], bare: Callable[[], None], repeats: int) -> 
     ours()  # compile
     ours()
     bare()
-    times = np.array([[_seconds(ours), _seconds(bare)] for _ in range(repeats)])
+    times = np.array([[seconds_of(ours), seconds_of(bare)] for _ in range(repeats)])
     ratios = times[:, 0] / times[:, 1]
     low, middle, high = np.percentile(ratios, (10, 50, 90)).tolist()
     ours_ms, bare_ms = (np.median(times, axis=0) * 1e3).tolist()
     return {"median": middle, "spread": [low, high]}, {"rich": ours_ms, "bare": bare_ms}
-
-
-def _seconds(function: Callable[[], None]) -> float:
-    start = perf_counter()
-    function()
-    return perf_counter() - start

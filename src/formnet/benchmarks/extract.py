@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from formnet.benchmarks.timing import seconds_of
 from formnet.document import Document
 from formnet.encoding import buckets, collate
 from formnet.extractor import Extractor
@@ -32,8 +33,8 @@ def benchmark(extractor: Extractor, documents: Sequence[Document], repeats: int 
     extractor.entities(documents)
     bare_seconds, whole_seconds = [], []
     for _ in range(repeats):
-        bare_seconds.append(_seconds(bare))
-        whole_seconds.append(_seconds(lambda: extractor.entities(documents)))
+        bare_seconds.append(seconds_of(bare))
+        whole_seconds.append(seconds_of(lambda: extractor.entities(documents)))
     ratios = np.divide(bare_seconds, whole_seconds)
     return {
         "ratio_to_model": float(np.median(ratios)),
@@ -68,9 +69,3 @@ def profile(extractor: Extractor, documents: Sequence[Document]) -> dict[str, fl
             extractor.decode(name, own, some)
         spent["decoding"] += perf_counter() - start
     return {name: seconds / len(documents) * 1e3 for name, seconds in spent.items()}
-
-
-def _seconds(work: Any) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start

@@ -1,7 +1,6 @@
 """Whole models in one run, with random weights: ours beside other layout models, and a training step beside BERT's."""
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -9,14 +8,15 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, PreTrainedConfig
 
+from formnet.benchmarks.attention import DTYPES
 from formnet.benchmarks.memory import peak_megabytes
+from formnet.benchmarks.timing import seconds_of
 from formnet.modeling import FormNetConfig, FormNetForTagging, FormNetModel
 
 VOCABULARY = 30_522
 WINDOW = 512  # what the others can read at once
 OURS = ("small", "a1")
 PEERS = ("layoutlm", "bros", "lilt", "layoutlmv3")
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def inference(
@@ -31,7 +31,7 @@ def inference(
             model.to(dtype)
             for count in tokens:
                 read = _reader(name, model, count, dtype)
-                seconds = [_seconds(read) for _ in range(1 + repeats)][1:]
+                seconds = [seconds_of(read) for _ in range(1 + repeats)][1:]
                 rows.append(
                     {
                         "name": name,
@@ -65,7 +65,7 @@ def _reader(name: str, model: nn.Module, tokens: int, dtype: torch.dtype) -> Cal
         return _quietly(lambda: model(**inputs))
     windows = max(tokens // WINDOW, 1)
     ids = torch.randint(5, 30_000, (windows, min(tokens, WINDOW)))
-    boxes = torch.randint(0, 500, (*ids.shape, 4)).sort(-1).values[..., (0, 1, 2, 3)]
+    boxes = torch.randint(0, 500, (*ids.shape, 4)).sort(-1).values
     if name == "bros":
         box: Tensor = torch.rand(*ids.shape, 8).to(dtype)
         return _quietly(lambda: model(input_ids=ids, bbox=box))
@@ -111,7 +111,7 @@ def training(batches: list[dict[str, Tensor]], tags: int, repeats: int = 5) -> d
         steps = [_step(ours.train(), batches, name, plain=False), _step(bert.train(), batches, name, plain=True)]
         for step in steps:
             step()  # compile
-        times = np.array([[_seconds(step) for step in steps] for _ in range(repeats)])
+        times = np.array([[seconds_of(step) for step in steps] for _ in range(repeats)])
         ratios = times[:, 0] / times[:, 1]
         rows[name] = {
             "ratio_to_bert": float(np.median(ratios)),
@@ -153,9 +153,3 @@ def _quietly(work: Callable[[], object]) -> Callable[[], object]:
             return work()
 
     return run
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start

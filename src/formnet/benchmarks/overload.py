@@ -36,16 +36,20 @@ class Tally:
 
     def told(self) -> dict[str, Any]:
         """Give it as figures."""
-        waits = np.array(self.waits or [np.nan]) * 1e3
         return {
             "requests": sum(self.statuses.values()),
             "answers": dict(self.statuses),
             "wrong_answers": self.wrong,
-            "p50_ms": float(np.percentile(waits, 50)),
-            "p99_ms": float(np.percentile(waits, 99)),
-            "longest_ms": float(waits.max()),
-            "refused_p99_ms": float(np.percentile(np.array(self.refusals or [np.nan]) * 1e3, 99)),
+            "p50_ms": _percentile(self.waits, 50),
+            "p99_ms": _percentile(self.waits, 99),
+            "longest_ms": _percentile(self.waits, 100),
+            "refused_p99_ms": _percentile(self.refusals, 99),
         }
+
+
+def _percentile(seconds: Sequence[float], percent: float) -> float | None:
+    """Give it in milliseconds; nothing where nothing was measured, for JSON has no NaN."""
+    return float(np.percentile(seconds, percent)) * 1e3 if seconds else None
 
 
 def benchmark(

@@ -179,9 +179,9 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Measure the service at saturation against the bare extractor on the same documents and cores."""
+    prepare()
     from formnet.benchmarks.serve import benchmark
 
-    prepare()
     chosen = _first(corpus, documents)
     result = benchmark(model, chosen, seconds=seconds, clients=clients, repeats=repeats)
     if as_json:
@@ -203,10 +203,10 @@ def export(
 ) -> None:
     """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""
     prepare()
+    from formnet.alignment import with_entities
     from formnet.benchmarks.export import benchmark
-    from formnet.training.labelled import labelled_documents
 
-    result = benchmark(model, labelled_documents(_first(corpus, documents)), repeats)
+    result = benchmark(model, with_entities(_first(corpus, documents)), repeats)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return

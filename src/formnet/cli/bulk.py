@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import AsJson, size
+from formnet.cli.options import AsJson, Ocr, size
 
 
 def bulk(
@@ -17,9 +17,7 @@ def bulk(
     model: Annotated[
         str, typer.Option(help="A shipped model's name, a folder that formnet train wrote, or a Hub repository.")
     ] = "receipts",
-    ocr: Annotated[
-        str, typer.Option(help="auto, rapidocr, tesseract, or your own as module:Class, for pages that are pictures.")
-    ] = "auto",
+    ocr: Ocr = "auto",
     shard: Annotated[int, typer.Option(min=1, help="Documents to a part: the unit of work and of retry.")] = 256,
     workers: Annotated[int | None, typer.Option(min=1, help="Networks at work; else one a core.")] = None,
     readers: Annotated[int | None, typer.Option(min=1, help="Shards being read; else one a core for files.")] = None,

@@ -1,7 +1,7 @@
 """`formnet evaluate`, `end-to-end` and `label`: a trained model against documents."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -21,16 +21,18 @@ def evaluate(
 ) -> None:
     """Score a trained model: entities, words, fields, calibration."""
     prepare()
+    from formnet.alignment import with_entities
     from formnet.corpora import open_corpus
     from formnet.evaluation.evaluate import judge, report
     from formnet.extractor import Extractor
-    from formnet.training.labelled import labelled_documents
 
     extractor = Extractor.from_pretrained(model)
+    # A value that was learnt everywhere is right wherever it stands.
+    occurrences: Literal["best", "all"] = "all" if extractor.model.config.everywhere else "best"
     results: dict[str, Any] = {}
     for name in order or [ReadingOrder.given]:
         opened = open_corpus(corpus, name.value)
-        judged, scheme = judge(extractor, labelled_documents(opened))
+        judged, scheme = judge(extractor, with_entities(opened, occurrences))
         results[name.value] = report(judged, scheme)
         if pictures is not None:
             from formnet.evaluation.pictures import draw_all

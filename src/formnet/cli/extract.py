@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from formnet.cli.figures import prepare
+from formnet.cli.options import Ocr
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -32,7 +33,7 @@ def extract(
     model: Annotated[
         str, typer.Option(help="A shipped model's name, a folder that formnet train wrote, or a Hub repository.")
     ] = "receipts",
-    ocr: Annotated[str, typer.Option(help="auto, rapidocr or tesseract, for pages that are pictures.")] = "auto",
+    ocr: Ocr = "auto",
     form: Annotated[Output | None, typer.Option("--format", help="A table on a terminal, else JSON.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of printing.")] = None,
     overlay: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the fields onto the pages.")] = None,
@@ -155,7 +156,11 @@ def _plain(text: str) -> "Text":
 
 
 def _draw(document: "Document", folder: Path, least: float, names: dict[str, str]) -> None:
+    from formnet.errors import DocumentError
     from formnet.views.overlay import save_overlays
 
-    for file in save_overlays(document, folder, least, names):
-        typer.echo(f"drawn: {file}", err=True)
+    try:
+        for file in save_overlays(document, folder, least, names):
+            typer.echo(f"drawn: {file}", err=True)
+    except DocumentError as error:  # of its scan; its fields are known
+        typer.echo(f"not drawn: {error}", err=True)

@@ -18,6 +18,12 @@ CorpusSpecs = Annotated[
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")]
+Ocr = Annotated[
+    str,
+    typer.Option(
+        help="For pages that are pictures: auto, rapidocr, tesseract (German: tesseract:deu), or yours as module:Class."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of whatever is random.")]
 

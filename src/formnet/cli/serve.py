@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import size
+from formnet.cli.options import Ocr, size
 
 
 def serve(
@@ -16,11 +16,11 @@ def serve(
         list[str] | None,
         typer.Option(help="A shipped model's name, a folder, or a Hub repository; give it again for several."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere, and wants keys.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere: give keys.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
     replicas: Annotated[int, typer.Option(min=1, help="Copies of each network, and of the reader.")] = 1,
     warm_up: Annotated[bool, typer.Option(help="Compile networks first: twice as fast, half a minute later.")] = True,
-    ocr: Annotated[str, typer.Option(help="auto, rapidocr or tesseract, for pages that are pictures.")] = "auto",
+    ocr: Ocr = "auto",
     api_key_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keys, one a line; FORMNET_API_KEYS has more.")
     ] = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import CorpusSpec, OrderOption, ReadingOrder
+from formnet.cli.options import CorpusSpec, Ocr, OrderOption, ReadingOrder
 
 app = typer.Typer(help="Draw pictures of documents.", no_args_is_help=True)
 
@@ -49,7 +49,7 @@ def attention(
     layer: Annotated[int, typer.Option(help="Which layer; -1 is the last.")] = -1,
     heads: Annotated[int, typer.Option(min=1, help="How many heads: those that look most decidedly.")] = 4,
     page: Annotated[int, typer.Option(min=1, help="Which page of it.")] = 1,
-    ocr: Annotated[str, typer.Option(help="auto, rapidocr or tesseract, for pages that are pictures.")] = "auto",
+    ocr: Ocr = "auto",
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("attention.png"),
 ) -> None:
     """Draw where words look, a colour a head, as in the paper's figure."""

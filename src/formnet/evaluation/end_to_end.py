@@ -8,13 +8,16 @@ from time import perf_counter
 from typing import Any
 
 from formnet.alignment import align
+from formnet.builder import DocumentBuilder
+from formnet.date_ranges import split_ranges
 from formnet.document import Document, Entity
 from formnet.evaluation.counts import bootstrap
 from formnet.evaluation.fields import best_values, field_counts, same_value
 from formnet.extractor import Extractor
 from formnet.ocr import OcrEngine
-from formnet.readers import read
+from formnet.readers.image import add_picture
 from formnet.reading_order import reorder
+from formnet.scans import scan_of
 
 #: Why a keyed-in value was not given back.
 LOSSES = {
@@ -64,10 +67,11 @@ def _core_seconds() -> float:
 
 def read_again(document: Document, engine: OcrEngine) -> Document:
     """Give a document with an engine's words instead of its own, and the same keyed-in values."""
-    image = document.pages[0].image
-    assert image is not None
-    (seen,) = read(image, engine)
-    return replace(seen, id=document.id, fields=document.fields)
+    build = DocumentBuilder(document.id)
+    for page in document.pages:
+        assert page.image is not None
+        add_picture(build, scan_of(page), engine, page.image, page.frame)
+    return replace(split_ranges(build.done()), fields=document.fields)
 
 
 def _score(documents: Sequence[Document], found: Sequence[Sequence[Entity]], names: Sequence[str]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ LOSSES = {
 }
 
 
-def losses(gold: Iterable[Span], found: Iterable[Span]) -> Counter[str]:
+def losses(missed: Iterable[Span], found: Iterable[Span]) -> Counter[str]:
     """Count what became of the spans of one document that were not found as they are.
 
     >>> sorted(losses([Span("date", 0, 2), Span("total", 3, 4)], [Span("due", 0, 2)]).items())
@@ -49,7 +49,7 @@ def losses(gold: Iterable[Span], found: Iterable[Span]) -> Counter[str]:
     places = {(span.start, span.stop) for span in said}
     words = {word for span in said for word in range(span.start, span.stop)}
     lost: Counter[str] = Counter()
-    for span in set(gold) - said:
+    for span in missed:
         if (span.start, span.stop) in places:
             lost["mistyped"] += 1
         else:

@@ -27,6 +27,20 @@ class Judged:
         """Entities found and right; a value that was keyed in may be found in any of its places."""
         return entity_counts(self.gold, spans_of(self.found), once=self.document.fields)
 
+    @property
+    def missed(self) -> set[Span]:
+        """Entities not found; of a value that was keyed in, its first place, if it was found in none."""
+        gold, found = set(self.gold), set(spans_of(self.found))
+        first: dict[str, Span] = {}
+        for span in sorted(gold, key=lambda span: span.start):
+            first.setdefault(span.label, span)
+        known = {span.label for span in gold & found}
+        return {
+            span
+            for span in gold - found
+            if span.label not in self.document.fields or (span == first[span.label] and span.label not in known)
+        }
+
 
 class Judgement(NamedTuple):
     """Documents judged, and the types that they were judged by."""
@@ -54,7 +68,7 @@ def report(judged: Sequence[Judged], scheme: TagScheme) -> dict[str, Any]:
     scores = [entity.score or 0.0 for one in judged for entity in one.found]
     right = [is_right for one in judged for is_right in right_entities(one.document, one.found, scheme)]
     threshold, share = passing_share(scores, right)
-    lost = sum((losses(one.gold, spans_of(one.found)) for one in judged), Counter[str]())
+    lost = sum((losses(one.missed, spans_of(one.found)) for one in judged), Counter[str]())
     result = {
         "documents": len(judged),
         "entities": {

@@ -21,7 +21,7 @@ def draw_all(judged: Sequence[Judged], report: dict[str, Any], folder: Path) -> 
     for one in judged:
         name = free_name(one.document.id, names)
         gold, found = set(one.gold), set(spans_of(one.found))
-        missed, wrong = gold - found, found - gold
+        missed, wrong = one.missed, found - gold
         for number, page in enumerate(one.document.pages):
             here = [_on_page(one, spans, number) for spans in (gold & found, missed, wrong)]
             if here[1] or here[2]:

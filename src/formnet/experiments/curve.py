@@ -9,7 +9,7 @@ from formnet.training.settings import FineTuning
 
 
 def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequence[int]) -> dict[str, Any]:
-    """Train on so many documents, and on all; fewer documents are gone through more often, for as many steps."""
+    """Train on so many documents, and on all; fewer are gone through more often, up to ten times, for as many steps."""
     everything = max(len(part.training) for part in load_labelled(run).values())
     points = []
     for size in [*(s for s in sizes if s < everything), everything]:

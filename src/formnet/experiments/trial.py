@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from formnet.alignment import with_entities
 from formnet.corpora import open_corpus
 from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor
@@ -15,7 +16,7 @@ from formnet.overlap import SAME, closest
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
 from formnet.training.folder import DONE, claim_folder
-from formnet.training.labelled import labelled_documents, with_segment_boxes
+from formnet.training.labelled import with_segment_boxes
 from formnet.training.settings import FineTuning
 
 
@@ -39,15 +40,15 @@ def parameters_of(run: FineTuning) -> int:
     return count
 
 
-def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",), seed: int = 0) -> dict[str, Any]:
+def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
     """Train and judge in each reading order; fields are scored where values were keyed in."""
     extractor = run_trial(run)
     trained = [document for spec in run.corpus for document in open_corpus(spec)]
     seen = {pair.document for pair in closest(open_corpus(test), trained) if pair.share >= SAME}
     scores: dict[str, Any] = {}
     for order in orders:
-        corpus = open_corpus(test, order, seed)
-        documents = labelled_documents(corpus, run.occurrences)
+        corpus = open_corpus(test, order)
+        documents = with_entities(corpus, run.occurrences)
         if run.segment_boxes:
             documents = [with_segment_boxes(document) for document in documents]
         judged, scheme = judge(extractor, documents)

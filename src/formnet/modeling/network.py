@@ -131,11 +131,12 @@ class FormNetModel(FormNetPreTrainedModel):
         rich = self.config.rich_attention
         backend = choose_backend(self.config.attention_backend, states)
         layout = make_layout(valid, places, self.config.radius, backend, rich=rich)
-        history = [states]
+        history = [states] if output_hidden_states else None
         for layer in self.layers:
             states = layer(states, layout)
-            history.append(states)
-        return FormNetOutput(states[:, 1:], states[:, 0], tuple(history) if output_hidden_states else None)
+            if history is not None:
+                history.append(states)
+        return FormNetOutput(states[:, 1:], states[:, 0], None if history is None else tuple(history))
 
     @torch.no_grad()
     def attention_weights(self, layer: int, **batch: Any) -> Tensor:

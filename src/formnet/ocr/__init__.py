@@ -1,6 +1,7 @@
 """A picture of a page → words with boxes and confidences, by whichever OCR engine is installed."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,6 +13,8 @@ from PIL import Image
 from formnet.boxes import Box
 from formnet.errors import OcrError
 
+#: What `auto` stands for where an engine is not named otherwise: one of these names, or nothing.
+CHOICE = "FORMNET_OCR"
 #: Engines by name, in the order of preference: module, and how one gets it.
 ENGINES = {
     "rapidocr": ("formnet.ocr.rapid", "pip install 'formnet[ocr]'"),
@@ -42,16 +45,46 @@ class OcrEngine(Protocol):
 
 
 def find_engine(name: str = "auto") -> OcrEngine:
-    """Give an engine by name, or the first that is installed."""
-    if name != "auto" and name not in ENGINES:
-        raise OcrError(f"there is no OCR engine {name!r}; known are auto, {', '.join(ENGINES)}.")
-    for candidate in ENGINES if name == "auto" else (name,):
+    """Give an engine: the first that is installed, one by name, `tesseract:deu+eng`, or anybody's by `module:Class`."""
+    name = _chosen(name)
+    own, _, detail = name.partition(":")
+    if own not in ("auto", *ENGINES):
+        theirs: OcrEngine = _class_of(name)()
+        return theirs
+    for candidate in ENGINES if own == "auto" else (own,):
         if is_installed(candidate):
-            engine: OcrEngine = import_module(ENGINES[candidate][0]).Engine()
+            engine: OcrEngine = import_module(ENGINES[candidate][0]).Engine(*filter(None, [detail]))
             return engine
-    ways = [ENGINES[name][1]] if name != "auto" else [way for _, way in ENGINES.values()]
-    what = "no OCR engine is" if name == "auto" else f"the OCR engine {name!r} is not"
+    ways = [ENGINES[own][1]] if own != "auto" else [way for _, way in ENGINES.values()]
+    what = "no OCR engine is" if own == "auto" else f"the OCR engine {own!r} is not"
     raise OcrError(f"{what} installed, and a picture has no words without one; run {', or '.join(ways)}.")
+
+
+def refuse_unknown(name: str) -> None:
+    """Refuse a name that no engine has, before any work begins; the engine need not be installed here."""
+    own = _chosen(name).partition(":")[0]
+    if own not in ("auto", *ENGINES):
+        _class_of(_chosen(name))
+
+
+def _chosen(name: str) -> str:
+    name = os.environ.get(CHOICE) or name if name == "auto" else name
+    own, _, detail = name.partition(":")
+    if detail and own in ("auto", "rapidocr"):
+        raise OcrError(f"{name!r}: {own} takes no language; tesseract does, as in tesseract:deu+eng.")
+    return name
+
+
+def _class_of(name: str) -> Callable[[], OcrEngine]:
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        known = f"auto, {', '.join(ENGINES)}, tesseract:deu+eng for languages, and your own as module:Class"
+        raise OcrError(f"there is no OCR engine {name!r}; known are {known}.")
+    try:
+        found: Callable[[], OcrEngine] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise OcrError(f"the OCR engine {name!r} cannot be imported: {error}.") from error
+    return found
 
 
 def is_installed(name: str) -> bool:

@@ -14,8 +14,8 @@ from formnet.ocr import Reading
 
 #: A page that takes longer is given up.
 SECONDS = 120
-#: Small print is read better larger: shorter sides than this are doubled.
-SMALL_SIDE = 1000
+#: Small print is read better larger: shorter sides than this are doubled, unless Tesseract would refuse the longer.
+SMALL_SIDE, LARGEST_SIDE = 1000, 32_767
 #: Dots an inch. Told none, Tesseract guesses from the letters, and loses words where the guess is poor.
 RESOLUTION = 300
 
@@ -34,7 +34,7 @@ class Engine:
 
     def read(self, image: Image.Image) -> Reading:
         """Read words; boxes are in the picture's pixels."""
-        scale = 2 if min(image.size) < SMALL_SIDE else 1
+        scale = 2 if min(image.size) < SMALL_SIDE and 2 * max(image.size) <= LARGEST_SIDE else 1
         grey = image.convert("L")
         if scale > 1:
             grey = grey.resize((grey.width * scale, grey.height * scale), Image.Resampling.BICUBIC)
@@ -60,7 +60,8 @@ class Engine:
             raise OcrError(f"tesseract cannot be run: {error}.") from error
         if done.returncode:
             reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise OcrError(f"tesseract failed: {reason[-1] if reason else f'exit code {done.returncode}'}.")
+            told = reason[-1].rstrip(".") if reason else f"exit code {done.returncode}"
+            raise OcrError(f"tesseract failed: {told}. Try --ocr rapidocr, or save the picture anew.")
         return done.stdout.decode("utf-8", "replace")
 
 

@@ -23,7 +23,7 @@ from formnet.readers.pages import WordPage, image_beside, one_document
 READ_BY = "hOCR"
 _PAGE = "ocr_page"
 _WORDS = frozenset({"ocrx_word", "ocr_word"})
-_A_WORD = re.compile(r"""class\s*+=\s*+["']?[^"'<>]*?\bocrx?_word\b""", re.IGNORECASE)
+_A_WORD = re.compile(r"""class\s*+=\s*+["']?[^"'<>]{0,200}?\bocrx?_word\b""", re.IGNORECASE)
 #: Some engines stop at lines.
 _LINES = frozenset({"ocr_line", "ocrx_line"})
 

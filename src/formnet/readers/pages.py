@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from formnet import images
 from formnet.boxes import Box, split_line
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
-from formnet.images import MOST_PAGES
 from formnet.readers.jsonl import refuse_surrogates
 
 #: Markup and JSON are unpacked in memory to many times their size.
@@ -57,8 +57,8 @@ def one_document(path: Path, pages: Iterable[WordPage], read_by: str) -> Documen
     seen: Counter[Path] = Counter()
     number = 0
     for number, page in enumerate(pages, 1):
-        if number > MOST_PAGES:
-            raise LimitError(f"{path}: has more than {MOST_PAGES:,} pages. Split it.")
+        if number > images.MOST_PAGES:
+            raise LimitError(f"{path}: has more than {images.MOST_PAGES:,} pages. Split it.")
         refuse_surrogates(page.texts, str(path))
         build.add_page(
             page.texts,

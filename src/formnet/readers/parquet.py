@@ -1,6 +1,6 @@
 """Parquet with a row a document, in the columns that our JSON has as keys."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def read(path: Path) -> Iterator[Document]:
     number = 0
     with _open(path) as file:
         try:
-            for row in _rows(file):
+            for row in each_row(file, range(file.metadata.num_row_groups)):
                 number += 1
                 if row.nbytes > LONGEST_LINE:
                     raise LimitError(f"holds more than {LONGEST_LINE >> 20} MiB; split the document.")
@@ -35,9 +35,9 @@ def read(path: Path) -> Iterator[Document]:
             raise type(error)(f"{path}, row {number}: {error}") from error
 
 
-def _rows(file: Any) -> Iterator[Any]:
-    """Give rows one by one; large ones are not unpacked many at a time."""
-    for group in range(file.metadata.num_row_groups):
+def each_row(file: Any, groups: Iterable[int], columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Give the rows of some groups one by one; large ones are not unpacked many at a time."""
+    for group in groups:
         known = file.metadata.row_group(group)
         if known.total_byte_size > _LARGEST_GROUP:
             size, most = known.total_byte_size >> 20, _LARGEST_GROUP >> 20
@@ -45,7 +45,7 @@ def _rows(file: Any) -> Iterator[Any]:
                 f"a group of rows unpacks to {size:,} MiB; the limit is {most:,} MiB. Write smaller groups."
             )
         fitting = LONGEST_LINE * known.num_rows // max(known.total_byte_size, 1)
-        for batch in file.iter_batches(batch_size=min(max(fitting, 1), _ROWS), row_groups=[group]):
+        for batch in file.iter_batches(batch_size=min(max(fitting, 1), _ROWS), row_groups=[group], columns=columns):
             yield from (batch.slice(i, 1) for i in range(batch.num_rows))
 
 

@@ -17,9 +17,9 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
-from formnet.errors import FormNetError, OcrError, SettingsError
+from formnet.errors import FormNetError, SettingsError
 from formnet.models import find_model, portable
-from formnet.ocr import ENGINES
+from formnet.ocr import refuse_unknown
 from formnet.scale.attempts import count_attempts
 from formnet.scale.cluster import cluster
 from formnet.scale.extraction import ExtractionActor, Work
@@ -101,8 +101,7 @@ def run(bulk: Bulk, *, shown: bool = True) -> Summary:
 
 def _begin(bulk: Bulk, output: Place) -> int:
     """Begin a run or go on with one, and give the number of its shards."""
-    if ":" not in bulk.ocr and bulk.ocr not in ("auto", *ENGINES):
-        raise OcrError(f"there is no OCR engine {bulk.ocr!r}; known are auto, {', '.join(ENGINES)}, and module:Class.")
+    refuse_unknown(bulk.ocr)
     source = find_place(bulk.source).address
     settings = {
         "input": source,

@@ -156,10 +156,11 @@ def _glob(source: str) -> Iterator[Place]:
     fixed = re.split(r"[*?\[]" if "://" not in source else r"[*\[]", source, maxsplit=1)[0].rpartition("/")[0]
     folder = find_place(fixed or ("/" if source.startswith("/") else "."))
     rest = source[len(fixed) :].lstrip("/")
-    matches = re.compile(glob_translate(f"{folder.path.rstrip('/')}/{rest}")).match
+    matches = re.compile(glob_translate(rest)).match
+    above = len(folder.path.rstrip("/")) + 1  # whose own name may hold brackets
     if folder.kind != "folder":
         raise SettingsError(f"{source}: there is no folder {folder}.")
-    yield from (file for file in folder.files() if matches(file.path))
+    yield from (file for file in folder.files() if matches(file.path[above:]))
 
 
 def _manifest(place: Place) -> Iterator[Place]:

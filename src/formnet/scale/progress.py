@@ -72,4 +72,4 @@ def most_memory() -> float | None:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
         return None
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), None)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -161,11 +160,7 @@ def _fetched(place: Place) -> Iterator[Path]:
 
 @cache
 def _engine(name: str) -> str | OcrEngine:
-    """Give the OCR engine that this process keeps: one by name, or anybody's by `module:Class`."""
-    if ":" in name:
-        module, _, attribute = name.partition(":")
-        engine: Any = getattr(import_module(module), attribute)()
-        return engine  # type: ignore[no-any-return]
+    """Give the OCR engine that this process keeps."""
     try:
         return find_engine(name)
     except OcrError:

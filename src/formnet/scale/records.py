@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from pyarrow import ArrowException
 from pyarrow.parquet import ParquetFile
 
+from formnet.errors import LimitError
 from formnet.readers.jsonl import LONGEST_LINE
+from formnet.readers.parquet import each_row
 from formnet.scale.places import Place
 
 #: What a document's words need, of all that a table may hold.
 _COLUMNS = ("schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "read_by")
-_ROWS = 64
 _TOO_LONG = f"is longer than {LONGEST_LINE >> 20} MiB; split the document."
 
 
@@ -64,13 +65,12 @@ def rows(place: Place, start: int, stop: int) -> Iterator[Record]:
         columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
         number = first
         try:
-            for batch in file.iter_batches(_ROWS, row_groups=groups, columns=columns):
-                for row in batch.to_pylist() if columns else [{}] * len(batch):
-                    if start <= number < stop:
-                        yield _row(number, row)
-                        position = number + 1
-                    number += 1
-        except (ArrowException, OSError) as error:
+            for row in each_row(file, groups, columns):
+                if start <= number < stop:
+                    yield _row(number, row)
+                    position = number + 1
+                number += 1
+        except (ArrowException, OSError, LimitError) as error:
             for lost in range(position, stop):
                 yield Record(lost, None, f"cannot be read from the Parquet file: {error}.")
 
@@ -96,9 +96,12 @@ READERS: dict[str, Callable[[Place, int, int], Iterator[Record]]] = {
 }
 
 
-def _row(number: int, row: dict[str, Any]) -> Record:
+def _row(number: int, row: Any) -> Record:
+    if row.nbytes > LONGEST_LINE:
+        return Record(number, None, _TOO_LONG)
     try:
-        known = {name: value for name, value in row.items() if value is not None}
+        cells = row.to_pylist()[0] if row.num_columns else {}
+        known = {name: value for name, value in cells.items() if value is not None}
         return Record(number, json.dumps(known).encode())
     except (TypeError, ValueError) as error:
         return Record(number, None, f"holds what JSON cannot say: {error}.")

@@ -1,13 +1,12 @@
 """Labelled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Literal
 
 import numpy as np
 
-from formnet.alignment import align
+from formnet.alignment import with_entities
 from formnet.corpora import Corpus, open_corpus, parse_spec
 from formnet.document import Document, Page
 from formnet.errors import SettingsError
@@ -60,11 +59,11 @@ def _validation(run: FineTuning) -> dict[str, str]:
 
 def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
     corpus = open_corpus(spec, run.order)
-    documents = labelled_documents(corpus, run.occurrences)
+    documents = with_entities(corpus, run.occurrences)
     scheme = scheme_for(corpus, documents)
     held_out: list[Document] = []
     if validation is not None:
-        held_out = labelled_documents(open_corpus(validation, run.order), run.occurrences)
+        held_out = with_entities(open_corpus(validation, run.order), run.occurrences)
     elif run.held_out:
         documents, held_out = hold_out(documents, run.held_out)
     if run.documents is not None:
@@ -88,11 +87,6 @@ def _new_name(kind: str, taken: dict[str, Labelled]) -> str:
     return kind if kind not in taken else f"{kind}-{len(taken) + 1}"
 
 
-def labelled_documents(corpus: Iterable[Document], occurrences: Literal["best", "all"] = "best") -> list[Document]:
-    """Read a corpus; keyed-in values become entities where they are found."""
-    return [align(document, occurrences).document if document.fields else document for document in corpus]
-
-
 def scheme_for(corpus: Corpus, documents: Sequence[Document]) -> TagScheme:
     """Take the corpus's own entity types, or those that its documents have."""
     return TagScheme(corpus.entity_types, corpus.untagged) if corpus.entity_types else TagScheme.of(documents)
@@ -103,7 +97,8 @@ def hold_out(documents: Sequence[Document], share: float) -> tuple[list[Document
     kept = [document for document in documents if _place(document) >= share]
     held = [document for document in documents if _place(document) < share]
     if not kept or not held:
-        raise SettingsError(f"held_out: {share:.0%} of {len(documents)} documents leaves one side empty.")
+        told = f"held_out: {share:.0%} of {len(documents)} documents leaves one side empty"
+        raise SettingsError(f"{told}; take another share, or name a corpus as validation.")
     return kept, held
 
 

@@ -16,13 +16,14 @@ from formnet.errors import SettingsError
 from formnet.models import find_model, portable
 from formnet.scale.cluster import cluster
 from formnet.scale.service.ingress import Ingress
-from formnet.scale.service.keys import load_digests
+from formnet.scale.service.keys import VARIABLE, load_digests
 from formnet.scale.service.network import ONGOING, Network
 from formnet.scale.service.reading import Reader
 from formnet.scale.service.refusals import RETRY_AFTER
 from formnet.scale.service.settings import Settings, name_of
 
 APPLICATION = "formnet"
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _LOGS = LoggingConfig(encoding="JSON")
 
 
@@ -78,6 +79,10 @@ def running(settings: Settings, host: str, port: int) -> Iterator[None]:
     """Run the service: on the cluster that RAY_ADDRESS names, or else on this machine."""
     for model in settings.models:
         find_model(model)
+    if not load_digests(settings.api_key_file) and host not in _THIS_MACHINE:
+        logging.getLogger(__name__).warning(
+            "anybody who reaches %s may use this service; give --api-key-file or %s to ask for keys.", host, VARIABLE
+        )
     if "RAY_ADDRESS" not in os.environ:
         _refuse_taken(host, port)
     os.environ.setdefault("RAY_SERVE_LOG_TO_STDERR", "0")  # logs are files

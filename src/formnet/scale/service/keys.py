@@ -15,7 +15,10 @@ _SHORTEST = 8
 
 def load_digests(file: Path | None) -> tuple[bytes, ...]:
     """Read keys from a file, one a line, and from the environment, with commas between; none means an open service."""
-    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()] if file else []
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()] if file else []
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: cannot be read: {error}. Save it as UTF-8, a key a line.") from error
     written = [line for line in lines if line and not line.startswith("#")]
     if file and not written:
         raise SettingsError(f"{file}: holds no key; write one a line.")

@@ -23,8 +23,8 @@ from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
 from formnet.scale.service.settings import Settings
 from formnet.scans import scan_of
 
-#: Characters of a word, at most on average: a network's work grows with them.
-CHARACTERS = 32
+#: Characters of a word, at most on average: a network's work grows with them, and each may be a piece of its own.
+CHARACTERS = 8
 
 
 @dataclass(frozen=True)

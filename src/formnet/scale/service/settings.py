@@ -6,6 +6,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from formnet.cores import own_cores
+from formnet.errors import OcrError
+from formnet.ocr import refuse_unknown
 
 
 class Settings(BaseModel):
@@ -36,6 +38,15 @@ class Settings(BaseModel):
             raise ValueError(f"two models cannot both be called {', '.join(sorted(map(name_of, models)))}.")
         return models
 
+    @field_validator("ocr")
+    @classmethod
+    def _engine_is_known(cls, ocr: str) -> str:
+        try:
+            refuse_unknown(ocr)
+        except OcrError as error:
+            raise ValueError(str(error)) from error
+        return ocr
+
     @property
     def doors(self) -> int:
         """How many processes take requests: one keeps several networks busy."""
@@ -50,4 +61,4 @@ class Settings(BaseModel):
 
 def name_of(model: str) -> str:
     """Give the name by which requests ask for a model: that of its folder, for one that is not shipped."""
-    return Path(model).name
+    return Path(model).name or Path(model).resolve().name
