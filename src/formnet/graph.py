@@ -91,7 +91,8 @@ def _far_corners(points: Grid) -> Grid:
     """
     low, high = points.min(axis=0), points.max(axis=0)
     side = max(int((high - low).max()), 1)
-    return (low + high) // 2 + side * np.array([[0, 2], [-2, -2], [2, -2]])
+    corners: Grid = (low + high) // 2 + side * np.array([[0, 2], [-2, -2], [2, -2]])
+    return corners
 
 
 def _sides_of_empty_discs(points: Grid, triangulation: Delaunay) -> Edges:
