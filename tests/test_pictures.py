@@ -151,7 +151,8 @@ def test_documents_of_one_name_get_pictures_of_their_own(extractor: Extractor, t
 
 def test_a_picture_that_is_gone_does_no_harm(model: Path, tmp_path: Path) -> None:
     page = {"width": 50, "height": 9, "words": ["Total", "9.00"], "boxes": [[1, 1, 9, 9], [20, 1, 40, 9]]}
-    lines = [{"id": name, "pages": [{**page, "image": "gone.png"}]} for name in "ab"]
+    (tmp_path / "broken.png").write_bytes(b"no picture at all")
+    lines = [{"id": image, "pages": [{**page, "image": image}]} for image in ("gone.png", "broken.png")]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
     words = ["extract", str(tmp_path / "a.jsonl"), "--model", str(model), "--overlay", str(tmp_path / "drawn")]
     told = run.invoke(app, [*words, "--report", str(tmp_path / "r.html"), "--format", "json"])

@@ -156,11 +156,7 @@ def _plain(text: str) -> "Text":
 
 
 def _draw(document: "Document", folder: Path, least: float, names: dict[str, str]) -> None:
-    from formnet.errors import DocumentError
     from formnet.views.overlay import save_overlays
 
-    try:
-        for file in save_overlays(document, folder, least, names):
-            typer.echo(f"drawn: {file}", err=True)
-    except DocumentError as error:  # of its scan; its fields are known
-        typer.echo(f"not drawn: {error}", err=True)
+    for file in save_overlays(document, folder, least, names):
+        typer.echo(f"drawn: {file}", err=True)

@@ -1,10 +1,12 @@
 """A page to draw on: the scan, paled, or the words themselves where there is none."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from PIL import Image, ImageDraw, ImageFont
 
 from formnet.document import Page
+from formnet.errors import DocumentError
 from formnet.scans import scan_of
 
 #: The picture's longer side; everything is drawn twice as large and made smaller, for smooth lines.
@@ -34,11 +36,12 @@ class Canvas:
 
 
 def page_canvas(page: Page, paleness: float = 0.55) -> Canvas:
-    """Lay out a page: its scan made paler or, without one here, its words written into their boxes."""
+    """Lay out a page: its scan made paler or, without one that can be opened, its words written into their boxes."""
     scale = OVERSAMPLING * LONGER_SIDE / max(page.width, page.height)
     size = max(round(page.width * scale), 1), max(round(page.height * scale), 1)
-    if page.image is not None and page.image.is_file():
-        return Canvas(_pale(scan_of(page), size, paleness), scale)
+    if page.image is not None:
+        with suppress(DocumentError):
+            return Canvas(_pale(scan_of(page), size, paleness), scale)
     canvas = Canvas(Image.new("RGB", size, _PAPER), scale)
     for text, (x0, y0, x1, y1) in zip(page.texts, (page.boxes * scale).tolist(), strict=True):
         canvas.pen.rectangle((x0, y0, x1, y1), fill=_BOX)
