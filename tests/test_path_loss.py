@@ -30,6 +30,17 @@ def test_it_is_the_probability_that_decoding_gives_and_its_gradient() -> None:
     assert torch.autograd.gradcheck(lambda s: path_loss(s, TAGS), (scores,))
 
 
+def test_long_documents_are_learnt_from_exactly() -> None:
+    torch.manual_seed(0)
+    scores = 8 * torch.randn(1, 5_000, len(SCHEME))
+    tags = torch.zeros(1, 5_000, dtype=torch.long)
+    gradients = []
+    for exact in (scores.clone(), scores.double()):
+        (gradient,) = torch.autograd.grad(path_loss(exact.requires_grad_(), tags).sum(), exact)
+        gradients.append(gradient.double())
+    assert torch.allclose(*gradients, atol=1e-6)
+
+
 def test_documents_without_labels_cost_nothing_and_large_scores_stay_finite() -> None:
     scores = torch.full((1, 3, len(SCHEME)), 80.0, requires_grad=True)
     nothing = path_loss(scores, torch.full((1, 3), -100)).sum()

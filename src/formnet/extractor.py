@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from tokenizers import Tokenizer
@@ -34,6 +35,11 @@ from formnet.readers import read_one
 BATCH_PIECES, ONNX_BATCH_PIECES = 8192, 1024
 #: Batches of pages to warm up with, in words: what shapes are told apart by when they are compiled.
 WARM_UP = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
+
+#: What a folder that holds no model, or a broken one, may fail with wherever it is first used.
+_BROKEN = (
+    OSError, ValueError, RuntimeError, SafetensorError, LookupError, TypeError, AttributeError, StrictDataclassError
+)  # fmt: skip
 
 Scores = NDArray[np.float32]
 Source = Document | str | Path
@@ -65,8 +71,9 @@ class Extractor:
         folder = find_model(source)
         try:
             model, tokenizer = _load(folder), load_tokenizer(folder)
-        except (OSError, ValueError, RuntimeError, SafetensorError, LookupError, TypeError, AttributeError) as error:
-            reason = str(error).strip().partition("\n")[0]  # a broken configuration fails wherever it is first used
+            heads_of(model.config)
+        except _BROKEN as error:
+            reason = str(error).strip().partition("\n")[0]
             raise SettingsError(f"{folder}: is no model that can be loaded: {reason}") from error
         return cls(model, tokenizer, **options)
 

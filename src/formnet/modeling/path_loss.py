@@ -28,8 +28,8 @@ def path_loss(scores: Tensor, tags: Tensor) -> Tensor:
     Words tagged −100 are not asked: they are outside whatever entities there are, at no cost.
     """
     asked = tags >= 0
-    masked = scores.float() if scores.dtype != torch.float64 else scores
-    masked = torch.where(asked[..., None], masked, NEVER)
+    # Sums over thousands of words run into thousands themselves, of which float32 would round off what is asked for.
+    masked = torch.where(asked[..., None], scores.double(), NEVER)
     masked = torch.cat([torch.where(asked[..., None], masked[..., :1], 0.0), masked[..., 1:]], dim=-1)
     right = masked.gather(-1, tags.clamp(min=0)[..., None])[..., 0].sum(-1)
     total: Tensor = LogTotal.apply(masked)
