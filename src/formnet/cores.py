@@ -1,8 +1,25 @@
 """The cores that there are to use."""
 
+import math
 import os
+from pathlib import Path
+
+#: Where a container's share of cores is told: microseconds in each period, in one file or in two.
+_QUOTAS = (
+    ("/sys/fs/cgroup/cpu.max",),
+    ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+)
 
 
 def own_cores() -> int:
     """Count the cores that this process may use, which may be fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min([cores, *map(_allowed, _QUOTAS)], default=cores)
+
+
+def _allowed(files: tuple[str, ...]) -> int:
+    try:
+        quota, period = " ".join(Path(file).read_text(encoding="ascii") for file in files).split()
+        return max(math.ceil(int(quota) / int(period)), 1) if int(quota) > 0 else 2**31
+    except (OSError, ValueError, ArithmeticError):  # no such limit
+        return 2**31

@@ -125,7 +125,7 @@ class Document:
             head += f", {len(self.fields)} fields"
         return "\n  ".join([head, *map(repr, self.pages)]) + ")"
 
-    @property
+    @cached_property
     def num_words(self) -> int:
         """How many words there are on all pages."""
         return sum(len(page.texts) for page in self.pages)
@@ -176,8 +176,7 @@ class Document:
         confidences = self.pages[page].confidences
         if confidences is None:
             return None
-        first = sum(len(before.texts) for before in self.pages[:page])
-        return float(confidences[np.array(words) - first].min())
+        return float(confidences[np.array(words) - np.searchsorted(self.page_of_word, page)].min())
 
     def to_json(self) -> dict[str, Any]:
         """Give what `formnet.readers.jsonl` reads back as an equal document (repairs aside)."""

@@ -29,14 +29,21 @@ FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 def frames(path: Path) -> Iterator[Image.Image]:
     """Give the pictures in a file one by one: a TIFF may hold many."""
     with _opened(path) as image:
-        with _quiet():
-            count = getattr(image, "n_frames", 1)
-        if image.format in ("GIF", "WEBP", "PNG"):  # what moves is not a stack of pages
-            count = 1
-        if count > MOST_PAGES:
-            raise LimitError(f"{path}: has {count:,} pages; the limit is {MOST_PAGES:,}. Split it.")
-        for number in range(count):
+        # What moves, or has a smaller copy beside it, is not a stack of pages.
+        for number in range(_count(path, image) if image.format == "TIFF" else 1):
             yield _frame(path, image, number)
+
+
+def _count(path: Path, image: Image.Image) -> int:
+    """Count the pages of a TIFF, of which too many are not even gone through."""
+    with _quiet():
+        for number in range(1, MOST_PAGES + 1):
+            try:
+                image.seek(number)
+            except EOFError:
+                image.seek(0)
+                return number
+    raise LimitError(f"{path}: has more than {MOST_PAGES:,} pages, which is the limit. Split it.")
 
 
 def frame(path: Path, number: int = 0) -> Image.Image:
@@ -66,7 +73,7 @@ def _opened(path: Path) -> Iterator[Image.Image]:
                 image = Image.open(file, formats=FORMATS)
             with image:
                 yield image
-    except (OSError, ValueError, SyntaxError, TypeError, KeyError, EOFError, struct.error) as error:
+    except (OSError, ValueError, SyntaxError, TypeError, LookupError, ArithmeticError, EOFError, struct.error) as error:
         raise DocumentError(f"{path}: cannot be opened as an image: {str(error).rstrip('.')}.") from error
     except Image.DecompressionBombError as error:
         raise LimitError(f"{path}: unpacks to too many pixels: {str(error).rstrip('.')}.") from error

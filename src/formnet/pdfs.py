@@ -94,10 +94,15 @@ def text_layer(document: Any, number: int, path: Path) -> TextLayer:
         if count > MOST_CHARACTERS:
             told = f"has {count:,} characters; the limit is {MOST_CHARACTERS:,}"
             raise LimitError(f"{path}, page {number + 1}: {told}. Print it to pages anew, or send it as a picture.")
-        words = list(_words(text.raw, count))
+        words = [(codes, _shown(page, width, height, box)) for codes, box in _words(text.raw, count)]
+        words = [(codes, box) for codes, box in words if _is_on(width, height, box)]  # not on what was cropped away
         texts = ["".join(map(chr, codes)) for codes, _ in words]
-        boxes = [_shown(page, width, height, box) for _, box in words]
-        return TextLayer(width, height, texts, boxes, _pictured(page))
+        return TextLayer(width, height, texts, [box for _, box in words], _pictured(page))
+
+
+def _is_on(width: float, height: float, box: Box) -> bool:
+    x0, y0, x1, y1 = box
+    return 0 <= (x0 + x1) / 2 <= width and 0 <= (y0 + y1) / 2 <= height
 
 
 @contextmanager

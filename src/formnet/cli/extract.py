@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,8 @@ def extract(
     failed: list[Path] = []
     kept: list[Document] = []
     names: dict[str, str] = {}
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", newline="")  # for programs, whatever this machine's language
     target = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
     with target if output else nullcontext():
         writer = None if form == Output.table else Writer(target, form.value, min_score)

@@ -58,7 +58,7 @@ class Corpus(ABC):
             return reorder(self.parse(source), self.order, self.seed)
         except FormNetError as error:
             raise error if str(source) in str(error) else type(error)(f"{source}: {error}") from error
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError) as error:
             raise DocumentError(f"{source}: not as this corpus writes it: {error!r}.") from error
 
     def __iter__(self) -> Iterator[Document]:

@@ -11,6 +11,7 @@ the values.
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -131,7 +132,7 @@ def _rows(table: Path) -> tuple[list[str], Iterator[list[str]]]:
     except UnicodeDecodeError as error:
         raise CorpusError(f"{table}: is not UTF-8; save it as CSV UTF-8.") from error
     header, rows = _split(text, table)
-    twice = [name for name in header if name and header.count(name) > 1]
+    twice = [name for name, count in Counter(header).items() if name and count > 1]
     if twice:
         raise CorpusError(f"{table}: has two columns {twice[0]!r}; rename one.")
     if not set(header) - {*KEYS, ""}:

@@ -14,6 +14,7 @@ from formnet.images import MOST_PAGES
 
 _LABELS = ("rectanglelabels", "labels", "polygonlabels")
 _KINDS = ("rectangle", "polygon", "textarea", *_LABELS)
+_MOST_LABELS = 100
 _OTHER_SHAPES = ("ellipselabels", "brushlabels", "keypointlabels")
 
 
@@ -24,7 +25,7 @@ class Region:
     box: Box = (0.0, 0.0, 0.0, 0.0)  # as shares of the page
     page: int | None = None  # none if it was not drawn on one
     size: tuple[float, float] | None = None
-    labels: list[str] = field(default_factory=list)
+    labels: dict[str, None] = field(default_factory=dict)  # in the order given
     lines: list[str] = field(default_factory=list)  # the text typed in
 
 
@@ -63,7 +64,9 @@ def _add(region: Region, item: dict[str, Any], where: str) -> None:
         low, high = np.min(corners, axis=0).tolist(), np.max(corners, axis=0).tolist()
         region.box, region.page = (low[0] / 100, low[1] / 100, high[0] / 100, high[1] / 100), _page(item, where)
     if kind in _LABELS:
-        region.labels += [label for label in _strings(value, kind, where) if label not in region.labels]
+        region.labels.update(dict.fromkeys(_strings(value, kind, where)))
+        if len(region.labels) > _MOST_LABELS:
+            raise DocumentError(f"{where}: a region has more than {_MOST_LABELS} labels.")
     if kind == "textarea":
         region.lines += [line for text in _strings(value, "text", where) for line in text.splitlines() if line.strip()]
 

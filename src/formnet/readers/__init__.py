@@ -89,7 +89,7 @@ def kind_of(path: Path) -> str:
     text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"<") or first.startswith((b"\xff\xfe<", b"\xfe\xff\0<")):
         return "markup"
-    if text.startswith((b"{", b"[")):
+    if text.startswith((b"{", b"[")) or first.startswith((b"\xff\xfe{", b"\xff\xfe[", b"\xfe\xff\0{", b"\xfe\xff\0[")):
         return "jsonl" if path.name.lower().endswith(".jsonl") else "cloud"
     if b"%PDF-" in first:  # some have a little before it
         return "pdf"

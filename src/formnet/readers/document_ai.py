@@ -1,5 +1,6 @@
 """Google Document AI: the document's text in one piece, and pages of tokens that point into it."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ class _Text:
         self.left = MOST_TELLINGS * len(text)
 
     def told_by(self, layout: Any, where: str) -> str:
-        anchor = get(layout, "textAnchor", dict, where)
+        anchor = get(layout, _spelt(layout, "textAnchor"), dict, where)
         pieces: list[str] = []
-        for segment in find(anchor, "textSegments", list, where) or ():
+        for segment in find(anchor, _spelt(anchor, "textSegments"), list, where) or ():
             start, end = _index(segment, "startIndex", where) or 0, _index(segment, "endIndex", where)
             if end is None or not start <= end <= len(self.text):
                 raise DocumentError(f"{where}: points outside the text, which has {len(self.text):,} characters.")
@@ -46,7 +47,7 @@ def wrote(data: Any) -> bool:
 def parse(data: Any, path: Path) -> Document:
     """Give the document that the service's answer says."""
     document = _document(data)
-    shards = _index(find(document, "shardInfo", dict, str(path)) or {}, "shardCount", str(path)) or 1
+    shards = _index(find(document, _spelt(document, "shardInfo"), dict, str(path)) or {}, "shardCount", str(path)) or 1
     if shards > 1:
         raise DocumentError(f"{path}: is one of {shards} parts of a document; ask the service for it in one piece.")
     text = _Text(get(document, "text", str, str(path)))
@@ -77,8 +78,8 @@ def _page(data: Any, text: _Text, where: str) -> WordPage:
 
 
 def _box(layout: Any, page: WordPage, where: str) -> Box:
-    outline = get(layout, "boundingPoly", dict, where)
-    shares = find(outline, "normalizedVertices", list, where)
+    outline = get(layout, _spelt(layout, "boundingPoly"), dict, where)
+    shares = find(outline, _spelt(outline, "normalizedVertices"), list, where)
     corners = shares or get(outline, "vertices", list, where)
     if len(corners) < 2:
         raise DocumentError(f"{where}: an outline has {len(corners)} corners; it needs more.")
@@ -92,11 +93,17 @@ def _box(layout: Any, page: WordPage, where: str) -> Box:
     return x0 * page.width, y0 * page.height, x1 * page.width, y1 * page.height
 
 
+def _spelt(data: Any, key: str) -> str:
+    """Give a key as it stands here: the service writes textAnchor, its Python library text_anchor."""
+    other = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)
+    return other if isinstance(data, dict) and key not in data and other in data else key
+
+
 def _index(segment: Any, key: str, where: str) -> int | None:
     """Give a place in the text; whole numbers of 64 bits are strings in this JSON."""
     if not isinstance(segment, dict):
         raise DocumentError(f"{where}: a text segment should be an object, not {called(segment)}.")
-    value = segment.get(key)
+    value = segment.get(_spelt(segment, key))
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):

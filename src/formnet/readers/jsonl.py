@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from formnet import images
 from formnet.builder import DocumentBuilder
 from formnet.document import SCHEMA, Document
 from formnet.errors import DocumentError, LimitError
@@ -36,7 +37,8 @@ class Line(NamedTuple):
     def text(self) -> str:
         """What the line says."""
         try:
-            return self.raw.decode("utf-8-sig" if self.number == 1 else "utf-8")
+            # The first line may begin with a mark of its encoding, and be all that there is.
+            return self.raw.decode(json.detect_encoding(self.raw) if self.number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise DocumentError(f"is not UTF-8: {error}.") from error
 
@@ -98,6 +100,8 @@ def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) 
     refuse_surrogates([name], name)
     build = DocumentBuilder(name)
     pages = [data] if "words" in data else _items(data, "pages", name)
+    if len(pages) > images.MOST_PAGES:
+        raise LimitError(f"document {name!r}: has {len(pages):,} pages; the limit is {images.MOST_PAGES:,}. Split it.")
     for page in pages:
         build.add_page(
             _texts(page, name),

@@ -9,6 +9,11 @@ from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
 from formnet.readers.jsonl import LONGEST_LINE, from_json
 
+#: What a document may have, of all that a table may hold.
+COLUMNS = (
+    "schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "image", "frame", "read_by",
+    "entities", "links", "fields",
+)  # fmt: skip
 _ROWS = 64
 #: A group of rows that unpacks to more is refused.
 _LARGEST_GROUP = 2 * 2**30
@@ -25,12 +30,14 @@ def read(path: Path) -> Iterator[Document]:
     number = 0
     with _open(path) as file:
         try:
-            for row in each_row(file, range(file.metadata.num_row_groups)):
+            columns = [name for name in file.schema_arrow.names if name in COLUMNS]
+            if not columns:
+                raise DocumentError(f"has no column of a document; those are {', '.join(COLUMNS)}.")
+            for row in each_row(file, range(file.metadata.num_row_groups), columns):
                 number += 1
                 if row.nbytes > LONGEST_LINE:
                     raise LimitError(f"holds more than {LONGEST_LINE >> 20} MiB; split the document.")
-                data = row.to_pylist()[0]
-                yield from_json({**data, "fields": _fields(data)}, base=path.parent)
+                yield from_json(_cells(row), base=path.parent)
         except DocumentError as error:
             raise type(error)(f"{path}, row {number}: {error}") from error
 
@@ -61,6 +68,14 @@ def _open(path: Path) -> Iterator[Any]:
             yield file
     except (ArrowException, OSError) as error:
         raise DocumentError(f"{path}: is no Parquet that can be read: {error}.") from error
+
+
+def _cells(row: Any) -> dict[str, Any]:
+    try:
+        cells = {name: value for name, value in row.to_pylist()[0].items() if value is not None}
+    except (ValueError, OverflowError) as error:
+        raise DocumentError(f"holds what cannot be read: {error}.") from error
+    return {**cells, "fields": _fields(cells)}
 
 
 def _fields(row: dict[str, Any]) -> dict[str, Any]:

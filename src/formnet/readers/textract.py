@@ -12,6 +12,8 @@ from formnet.readers.fields import find, find_number, get, get_number
 from formnet.readers.pages import WordPage, one_document
 
 READ_BY = "Amazon Textract"
+#: Under which AnalyzeExpense puts what it saw.
+_EXPENSES = "ExpenseDocuments"
 
 WIDTH = 1000.0
 #: Height over width of US letter, which the service's home prints on; A4 is within a tenth of it.
@@ -37,13 +39,13 @@ class Word(NamedTuple):
 def wrote(data: Any) -> bool:
     """Tell Textract's answer, or the list of answers that a long document gets."""
     answers = data if isinstance(data, list) else [data]
-    return bool(answers) and all(isinstance(answer, dict) and "Blocks" in answer for answer in answers)
+    return bool(answers) and all(isinstance(answer, dict) and {*answer} & {"Blocks", _EXPENSES} for answer in answers)
 
 
 def parse(data: Any, path: Path) -> Document:
     """Give the document that Textract's blocks say."""
     answers = data if isinstance(data, list) else [data]
-    blocks = [block for answer in answers for block in get(answer, "Blocks", list, str(path))]
+    blocks = [block for answer in answers for block in _blocks(answer, str(path))]
     pages: dict[int, list[Word]] = {}
     for block, kind, page in _in_line_order(blocks, path):
         words = pages.setdefault(page, [])
@@ -56,6 +58,12 @@ def parse(data: Any, path: Path) -> Document:
             "and put all answers into one JSON list."
         )
     return one_document(path, (_page(pages[number]) for number in sorted(pages)), READ_BY)
+
+
+def _blocks(answer: Any, where: str) -> Iterator[Any]:
+    """Give an answer's blocks; of receipts and invoices, those of each document that was seen."""
+    for part in [answer] if "Blocks" in answer else get(answer, _EXPENSES, list, where):
+        yield from get(part, "Blocks", list, where)
 
 
 def page_height(words: Sequence[Word]) -> float:

@@ -34,7 +34,7 @@ class Client:
     [FieldAnswer(label='total', text='9.00', …)]
     """
 
-    def __init__(self, url: str, api_key: str | None = None, *, timeout: float = 120.0, retries: int = 5) -> None:
+    def __init__(self, url: str, api_key: str | None = None, *, timeout: float = 300.0, retries: int = 5) -> None:
         if api_key and not api_key.isascii():
             raise ServiceError("the key holds letters that no key can have.", code="wrong_key")
         headers = {"X-API-Key": api_key} if api_key else {}

@@ -56,6 +56,10 @@ class Work:
     warm_up: bool
 
 
+#: Documents of a shard that are encoded before the first is scored: enough for batches of like length.
+_TOGETHER = 256
+
+
 class ExtractionActor:
     """Extracts shards and writes their parts."""
 
@@ -105,12 +109,13 @@ class ExtractionActor:
             except FormNetError as error:
                 rows[i] = failed(None, item.source, str(error))
         numbers = list(documents)
-        self._watch()
         try:
-            for k, answer in _entities(extractor, list(documents.values())):
-                i = numbers[k]
-                rows[i] = self._row(documents[i], items[i].source, answer)
+            for start in range(0, len(numbers), _TOGETHER):
+                some = numbers[start : start + _TOGETHER]
                 self._watch()
+                for k, answer in _entities(extractor, [documents[i] for i in some]):
+                    rows[some[k]] = self._row(documents[some[k]], items[some[k]].source, answer)
+                    self._watch()
         finally:
             faulthandler.cancel_dump_traceback_later()
         return [rows[i] for i in range(len(items))]

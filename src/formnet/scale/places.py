@@ -8,6 +8,7 @@ from functools import cache
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 from pyarrow import ArrowException
@@ -17,6 +18,8 @@ from formnet.errors import SettingsError
 
 #: Where a file is there as a whole or not at all, and renaming means copying.
 _OBJECT_STORES = ("s3", "gcs", "abfs")
+#: What stands in a URL as it is; spaces and letters beyond ASCII do not.
+_OF_URLS = "%/:?#[]@!$&'()*+,;=~"
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,9 @@ class Place:
 
     def __truediv__(self, name: str) -> "Place":
         address, mark, options = self.address.partition("?") if self.is_url else (self.address, "", "")
-        return Place(f"{address.rstrip('/')}/{name}{mark}{options}", self.filesystem, f"{self.path.rstrip('/')}/{name}")
+        # What pyarrow reads as a URL is unquoted again; what fsspec does is not.
+        told = quote(name) if self.is_url and not isinstance(self.filesystem, PyFileSystem) else name
+        return Place(f"{address.rstrip('/')}/{told}{mark}{options}", self.filesystem, f"{self.path.rstrip('/')}/{name}")
 
     def __str__(self) -> str:
         return self.address
@@ -106,7 +111,7 @@ def find_place(address: str) -> Place:
         path = os.path.abspath(os.path.expanduser(address))  # noqa: PTH100, PTH111 - on a cluster nobody is here
         return Place(path, _local(), path)
     try:
-        filesystem, path = FileSystem.from_uri(address)
+        filesystem, path = FileSystem.from_uri(quote(address, safe=_OF_URLS))
     except (ArrowException, ValueError, NotImplementedError):
         filesystem, path = _by_fsspec(address)
     except OSError as error:

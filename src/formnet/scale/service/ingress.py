@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 from ray import serve
-from ray.exceptions import RayActorError
+from ray.exceptions import OutOfMemoryError, RayActorError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -130,7 +130,7 @@ class Ingress:
             except asyncio.CancelledError:
                 response.cancel()
                 raise
-            except RayActorError:
+            except (RayActorError, OutOfMemoryError):
                 continue
             if isinstance(found, Refusal):
                 raise found

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import ray
 from PIL import Image
-from ray.exceptions import RayActorError
+from ray.exceptions import OutOfMemoryError, RayActorError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from formnet import images, pdfs
@@ -81,7 +81,7 @@ class Reader:
             if not answer.done():
                 ray.kill(self.process, no_restart=False)
             raise
-        except RayActorError:
+        except (RayActorError, OutOfMemoryError):
             return Refusal(422, "bad_document", f"{name}: crashed what was to read it. It may be broken; save it anew.")
 
 
