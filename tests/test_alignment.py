@@ -123,6 +123,24 @@ def test_the_occurrence_beside_the_name_is_chosen() -> None:
     assert find(document, "9.00", "").choice == "the first of 3"  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("lines", "chosen"),
+    [
+        (("SUB TOTAL 9.00", "TOTAL 9.00", "CASH 9.00"), 1),
+        (("TOTAL 9.00", "TOTAL QTY: 2 9.00"), 0),
+        (("TOTAL (EXCLUDING GST) 9.00", "TOTAL (INCL GST) 9.00"), 1),
+        (("TOTAL SALES 9.00", "ROUNDING 0.00", "TOTAL ROUNDED 9.00"), 2),
+        (("ITEM      TOTAL", "TEA       9.00", "TOTAL 9.00"), 2),
+        (("TOTAL QTY 9", "DUE 9.00"), 1),
+    ],
+)
+def test_a_total_is_the_sum_and_not_what_leads_to_it(lines: tuple[str, ...], chosen: int) -> None:
+    page = page_of(*lines)
+    found = find(page, "9.00", "total")
+    assert isinstance(found, Match)
+    assert page.boxes[found.words[0], 1] == 20 * chosen
+
+
 def test_values_next_to_each_other_are_preferred() -> None:
     document = page_of(
         "printed 03/01/20", "from 03/01/20 - 03/08/20", fields={"flight_start": "03/01/20", "flight_end": "03/08/20"}

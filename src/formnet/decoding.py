@@ -8,13 +8,13 @@ B documents, W words, T tags, K entity types.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.alignment.meanings import fold
+from formnet.alignment.meanings import amount, day, fold
 from formnet.document import Document, Entity
 from formnet.errors import LabelError
 from formnet.labels import Span, TagScheme
@@ -206,7 +206,7 @@ def _values(
         for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:CANDIDATES].tolist()
     ]
     said = {words: _said(document.texts[words.start : words.stop]) for _, _, words in places}
-    chances: dict[tuple[str, str], float] = defaultdict(float)
+    chances: dict[tuple[str, Hashable], float] = defaultdict(float)
     for chance, label, words in places:
         value = label, said[words]
         chances[value] = max(chances[value], chance) if everywhere else min(chances[value] + chance, 1.0)
@@ -219,10 +219,14 @@ def _values(
     return sorted(found, key=lambda entity: entity.words)
 
 
-def _said(texts: Sequence[str]) -> str:
-    """Give what words say, however it is written; signs alone are what they are."""
+def _said(texts: Sequence[str]) -> Hashable:
+    """Give what words say, however it is written: an amount, a day, or else letters; signs alone are what they are.
+
+    >>> _said(["RM", "9.00"]) == _said(["9.00"]), _said(["9.00"]) == _said(["900"])
+    (True, False)
+    """
     text = " ".join(texts)
-    return fold(text) or text
+    return amount(text) or day(text) or fold(text) or text
 
 
 def _close_at_page_breaks(scores: Scores, document: Document, scheme: TagScheme) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ SHORTEST_INSIDE, LONGEST_VALUE = 4, 1000
 
 #: How far to the left, in line heights, a word may name the value beside it; and how far above.
 _LEFT, _ABOVE = 40.0, 2.5
+#: Beside these words, the name of a sum is that of another one.
+_OTHERS = ("sub", "qty", "quantity", "item", "excl", "before", "disc", "saving", "pcs")
 #: How many words on another field's value may stand to be company.
 _NEXT = 3
 
@@ -53,7 +55,7 @@ def align(document: Document, occurrences: Literal["best", "all"] = "best") -> A
     later field takes another occurrence where there is one, and none where not.
     """
     pages = _page_texts(document)
-    found = {name: _occurrences(pages, value) for name, value in document.fields.items()}
+    found = {name: _occurrences(pages, document.texts, value) for name, value in document.fields.items()}
     misses = {name: places for name, places in found.items() if isinstance(places, Miss)}
     places = {name: places for name, places in found.items() if not isinstance(places, Miss)}
     matches: dict[str, Match] = {}
@@ -84,7 +86,7 @@ def find(document: Document, value: str, name: str = "") -> Match | Miss:
     >>> find(build.done(), "9.00", "total")
     Match(words=(2,), how='same amount', choice="beside 'Total:', of 2", others=((0,),))
     """
-    found = _occurrences(_page_texts(document), value)
+    found = _occurrences(_page_texts(document), document.texts, value)
     return found if isinstance(found, Miss) else _choose(document, found, name, (), set())
 
 
@@ -102,15 +104,26 @@ def _page_texts(document: Document) -> list[PageText]:
     return texts
 
 
-def _occurrences(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
+def _occurrences(pages: Sequence[PageText], texts: Sequence[str], value: str) -> Occurrences | Miss:
     """Find the value everywhere, by the surest way that finds it anywhere."""
     for how, found in _tiers(pages, value):
         distinct = {frozenset(words): words for words in reversed(list(found)) if words}
         if distinct:
             # As many words as were keyed in: 110 is meant rather than 1 10.
             as_keyed = [words for words in distinct.values() if len(words) == len(value.split())]
-            return Occurrences(tuple(sorted(as_keyed or distinct.values(), key=min)), how)
+            chosen = as_keyed or list(distinct.values())
+            if how == "same amount":  # 9.00 rather than a bare 9
+                decimals = [_places(" ".join(texts[i] for i in words)) for words in chosen]
+                exact = [words for words, places in zip(chosen, decimals, strict=True) if places == _places(value)]
+                chosen = exact or chosen
+            return Occurrences(tuple(sorted(chosen, key=min)), how)
     return _almost(pages, value)
+
+
+def _places(text: str) -> int:
+    """How many digits come after the last point or comma."""
+    match = re.search(r"[.,](\d+)\D*$", text)
+    return len(match[1]) if match else 0
 
 
 def _tiers(pages: Sequence[PageText], value: str) -> Iterator[tuple[str, Iterable[tuple[int, ...]]]]:
@@ -144,7 +157,10 @@ def _almost(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
 def _choose(
     document: Document, found: Occurrences, name: str, company: Sequence[tuple[int, ...]], taken: set[int]
 ) -> Match:
-    """Take the occurrence beside its name; then one in company, next to another field's value; then the first."""
+    """Take the occurrence beside its name; then one in company, next to another field's value; then the first.
+
+    Of equal amounts it is the last.
+    """
     free = [words for words in found.words if taken.isdisjoint(words)] or list(found.words)
     ends = np.array([(words[0], words[-1]) for words in company] or np.empty((0, 2)))
 
@@ -153,34 +169,45 @@ def _choose(
         return bool((((after > 0) & (after <= _NEXT)) | ((before > 0) & (before <= _NEXT))).any())
 
     ranked = [(_named_by(document, words, name), in_company(words), words) for words in free]
-    beside, accompanied, chosen = max(ranked, key=lambda item: (item[0] is not None, item[1]))  # the first of equals
+    if found.how == "same amount":  # what is added up comes before its sum
+        ranked.reverse()
+    named, accompanied, chosen = max(ranked, key=lambda item: (item[0].rank, item[1]))  # the first of equals
     count = len(found.words)
     if count == 1:
         choice = "the only one"
-    elif beside is not None:
-        choice = f"beside {beside!r}, of {count}"
+    elif named.text is not None:
+        choice = f"beside {named.text!r}, of {count}"
     else:
         choice = f"{'next to another value, ' if accompanied else 'the first '}of {count}"
     return Match(chosen, found.how, choice, tuple(words for words in found.words if words != chosen))
 
 
-def _named_by(document: Document, words: Sequence[int], name: str) -> str | None:
-    """Give the word to the left of a value, or just above it, that says the field's name."""
-    keys = [fold(part) for part in re.split(r"[\W_]+", name) if len(fold(part)) > 2]
+class _Name(NamedTuple):
+    """How a field's name stands by a value: 3 beside it, 2 above it, 1 beside it among words that make it another."""
+
+    rank: int
+    text: str | None
+
+
+def _named_by(document: Document, words: Sequence[int], name: str) -> _Name:
+    """Look for the field's name to the left of a value, and just above it."""
+    keys = tuple(fold(part) for part in re.split(r"[\W_]+", name) if len(fold(part)) > 2)
     if not keys:
-        return None
+        return _Name(0, None)
     first = words[0]
     page = int(document.page_of_word[first])
     start = int(np.searchsorted(document.page_of_word, page))
-    boxes = document.pages[page].boxes
+    boxes, texts = document.pages[page].boxes, document.pages[page].texts
     x0, y0, x1, y1 = boxes[first - start].tolist()
     height, middle = y1 - y0, (boxes[:, 1] + boxes[:, 3]) / 2
     left = (middle > y0) & (middle < y1) & (boxes[:, 0] < x0) & (boxes[:, 2] > x0 - _LEFT * height)
     above = (boxes[:, 3] <= y0 + height / 2) & (boxes[:, 3] > y0 - _ABOVE * height)
     above &= (boxes[:, 0] < x1) & (boxes[:, 2] > x0)
-    for near in (left, above):
-        for i in np.flatnonzero(near).tolist():
-            text = document.pages[page].texts[i]
-            if fold(text).startswith(tuple(keys)):  # Total or TotalPrice, but not Subtotal
-                return text
-    return None
+    row = sorted(np.flatnonzero(left).tolist(), key=lambda i: float(boxes[i, 0]))
+    beside = [i for i in row if fold(texts[i]).startswith(keys)]  # Total or TotalPrice, but not Subtotal
+    if beside:
+        others = [fold(texts[i]) for i in row[max(row.index(beside[-1]) - 1, 0) :]]
+        another = any(other.startswith(word) for other in others for word in _OTHERS if word not in keys)
+        return _Name(1 if another else 3, texts[beside[-1]])
+    over = next((texts[i] for i in np.flatnonzero(above).tolist() if fold(texts[i]).startswith(keys)), None)
+    return _Name(0 if over is None else 2, over)
