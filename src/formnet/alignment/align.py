@@ -106,7 +106,7 @@ def _page_texts(document: Document) -> list[PageText]:
 
 def _occurrences(pages: Sequence[PageText], texts: Sequence[str], value: str) -> Occurrences | Miss:
     """Find the value everywhere, by the surest way that finds it anywhere."""
-    for how, found in _tiers(pages, value):
+    for how, found in _tiers(pages, texts, value):
         distinct = {frozenset(words): words for words in reversed(list(found)) if words}
         if distinct:
             # As many words as were keyed in: 110 is meant rather than 1 10.
@@ -126,7 +126,9 @@ def _places(text: str) -> int:
     return len(match[1]) if match else 0
 
 
-def _tiers(pages: Sequence[PageText], value: str) -> Iterator[tuple[str, Iterable[tuple[int, ...]]]]:
+def _tiers(
+    pages: Sequence[PageText], texts: Sequence[str], value: str
+) -> Iterator[tuple[str, Iterable[tuple[int, ...]]]]:
     """List the ways of finding a value, the surest first."""
     folded, figure, date = fold(value), number(value), day(value)
     if not amount(value):  # 9.00 folds to 900, which is another amount
@@ -139,6 +141,10 @@ def _tiers(pages: Sequence[PageText], value: str) -> Iterator[tuple[str, Iterabl
         yield "same amount", (words for page in pages for words in page.amounts(size, loose=True))
     if not amount(value) and len(folded) >= SHORTEST_INSIDE:
         yield "inside words", (words for page in pages for words in page.inside(folded))
+    if amount(value):  # an odd one, letter by letter
+        same = " ".join(value.split())
+        found = (words for page in pages for words in page.exact(folded))
+        yield "exact", (words for words in found if " ".join(" ".join(texts[i] for i in words).split()) == same)
 
 
 def _almost(pages: Sequence[PageText], value: str) -> Occurrences | Miss:

@@ -36,7 +36,7 @@ class Found(NamedTuple):
 PLAIN = str.maketrans("−–—’", "---'")
 _NUMBER = r"\d+(?:[.,']\d+)*"
 #: A number by itself: no part of a date, a time or an identifier (03/04, 12:30, INV-12, 12-B).
-_WORDWISE = re.compile(rf"(?<![\d.,/:])(?<!\w-)(?P<number>{_NUMBER})(?!\d|[.,]\d|[/:-]\w)")
+_WORDWISE = re.compile(rf"(?<![\d.,/:])(?<!\w-)(?P<number>{_NUMBER}|(?<!\w)\.\d\d?)(?!\d|[.,]\d|[/:-]\w)")
 _SPACED = re.compile(r"(?<![\d.,])(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?)(?!\d|[.,]\d)")
 _SHARE = re.compile(r"\s*%")
 #: What is printed beside an amount → its currency. A mark that several share is the one most often meant.
