@@ -43,11 +43,31 @@ from formnet.values import LONGEST_VALUE, Value, kind_of, normalise
         ("-0.00", "0.00", None),
         (" : 9.00 *", "9.00", None),
         ("usd 007.50", "7.50", "USD"),
+        ("9. 00", "9.00", None),
+        ("1,234 .50", "1234.50", None),
+        ("￥1,234-", "1234", "JPY"),
+        ("¥1,200-", "1200", "JPY"),
+        ("1,200円", "1200", "JPY"),
+        ("Rs.500/-", "500", "INR"),
+        ("CR 5.00", "-5.00", None),
+        (",50", "0.50", None),
+        ("BHD 12.345", "12.345", "BHD"),
+        ("12.00 SR", "12.00", None),
+        ("RM12.00SR", "12.00", "MYR"),
+        ("9.00 T", "9.00", None),
+        ("+5.00", "5.00", None),
+        ("１２．５０", "12.50", None),
     ],
 )
 def test_amounts(printed: str, value: str, currency: str | None) -> None:
     assert normalise(printed) == Value("amount", value, currency)
     assert normalise(printed, "total") == Value("amount", value, currency)
+
+
+def test_a_count_and_a_price_are_not_surely_one_amount() -> None:
+    assert normalise("3 150.00", "price") == Value("amount", "3150.00", ambiguous=True)
+    for text in ("4.50 x 3", "$5 - $10", "1.00 2.00"):
+        assert normalise(text, "total") is None
 
 
 def test_three_digits_after_a_point_are_thousands_but_not_surely() -> None:
@@ -73,6 +93,14 @@ def test_three_digits_after_a_point_are_thousands_but_not_surely() -> None:
         ("1 Jan 69", "1969-01-01"),
         ("29/02/00", "2000-02-29"),
         ("03/03/2019", "2019-03-03"),
+        ("2019年3月4日", "2019-03-04"),
+        ("2018-Jan-04", "2018-01-04"),
+        ("1st of March 2019", "2019-03-01"),
+        ("31. März 2019", "2019-03-31"),
+        ("15 Ogos 2018", "2018-08-15"),
+        ("4 de marzo de 2019", "2019-03-04"),
+        ("25/03/'19", "2019-03-25"),
+        ("15/05/2561", "2018-05-15"),
     ],
 )
 def test_dates(printed: str, iso: str) -> None:

@@ -6,6 +6,7 @@ way it is marked as ambiguous. A year of two digits is one between 1969 and 2068
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -20,6 +21,7 @@ Kind = Literal["date", "amount", "identifier"]
 
 _LAST_YEAR = 2068  # that two digits can mean, as in POSIX
 _WITHOUT_CENTS = ("IDR", "JPY", "KRW", "VND")
+_WITH_MILS = ("BHD", "JOD", "KWD", "OMR", "TND")  # a thousand to one
 #: Words in a label that say what its values are; the first line with one of them counts.
 _HINTS: tuple[tuple[Kind | None, frozenset[str]], ...] = (
     (None, frozenset({"cnt", "count", "qty", "quantity"})),
@@ -30,10 +32,17 @@ _HINTS: tuple[tuple[Kind | None, frozenset[str]], ...] = (
 )
 _AMOUNT_ENDINGS = ("amount", "price", "sum", "total")
 
-_NO_CENTS = re.compile(r"[.,] ?[-=]{1,2}$")  # Rp 25.000,-
+_NO_CENTS = re.compile(r"[.,/] ?[-=]{1,2}$")  # Rp 25.000,- or Rs.500/-
+_CLOSED = re.compile(r"^(¥.*\d)-$")  # ¥1,234- leaves no room for another digit
+#: A space that OCR saw on one side of the point.
+_SPACE_AT_POINT = re.compile(r"(?<=\d)\s(?=[.,]\d\d(?!\d))|(?<=\d[.,])\s(?=\d\d(?!\d))")
+_CENTS_ALONE = re.compile(r"^,(?=\d\d$)")
+#: What taxes a line bears, on receipts of Malaysia and others.
+_TAX_CODE = re.compile(r"(?<=[.,]\d\d)\s?(?:SR|ZRL?|[STZ])$")
+_ANOTHER = re.compile(r"\d+(?:[.,]\d+)?(?![\d%])")
 _SPACE_FOR_THOUSANDS = re.compile(r"(?<!\d{4})(?<=\d)\s(?=\d{3}(?!\d))")
 _WITH_POINTS = re.compile(r"\d\s?\.\s?\d{1,2}\s?\.\s?\d")
-_EDGES = " \t:;,=*#@[]"
+_EDGES = " \t:;=*#@[]"
 _GROUPED = re.compile(
     r"\d+(?:[.,]\d+)?|\.\d+"  # 1234.50, .50
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d{1,3}(?:'\d{3})+(?:[.,]\d+)?"  # 1,234.50
@@ -70,7 +79,7 @@ def normalise(text: str, label: str = "", *, day_first: bool | None = None) -> V
     """
     if len(text) > LONGEST_VALUE:
         return None
-    text = text.translate(PLAIN).strip().strip(_EDGES)
+    text = unicodedata.normalize("NFKC", text).translate(PLAIN).strip().strip(_EDGES).rstrip(f"{_EDGES},")
     hint = kind_of(label)
     if hint == "identifier":
         return _identifier(text)
@@ -115,7 +124,9 @@ def _date(text: str, day_first: bool | None, *, anywhere: bool = False) -> Value
 
 def _amount(text: str, *, sure: bool = False) -> Value | None:
     """Read an amount; a bare whole number only if a label says that it is one."""
-    read = figure(_SPACE_FOR_THOUSANDS.sub("", _NO_CENTS.sub("", text)))
+    plain = _TAX_CODE.sub("", _NO_CENTS.sub("", _CLOSED.sub(r"\1", _CENTS_ALONE.sub(".", text))))
+    joined = _SPACE_FOR_THOUSANDS.sub("", _SPACE_AT_POINT.sub("", plain))
+    read = figure(joined.removeprefix("+"))
     grouped = _GROUPED.fullmatch(read.number) if read else None
     if read is None or grouped is None or not (sure or read.currency or not read.number.isdigit()):
         return None
@@ -123,13 +134,23 @@ def _amount(text: str, *, sure: bool = False) -> Value | None:
     # Money has two decimals or none: where there are three digits, they are thousands.
     size = max(possible)
     doubtful = len(possible) > 1 and "." in read.number and read.currency not in _WITHOUT_CENTS
+    if read.currency in _WITH_MILS and len(possible) > 1:
+        size, doubtful = min(possible), False
+    # Who puts spaces between thousands puts a comma before cents: 3 150.00 may be three at a price.
+    doubtful = doubtful or ("." in read.number and _SPACE_FOR_THOUSANDS.search(plain) is not None)
     return Value("amount", f"{-size if read.negative and size else size:f}", read.currency, doubtful)
 
 
 def _last_amount(text: str) -> Value | None:
     """Read the amount that a text ends with: some people's labels take in the words before it, TOTAL Rp. 60.000."""
-    words = text.split()
-    return _amount(" ".join(words[-2:]), sure=True) or _amount(" ".join(words[-1:]), sure=True)
+    words = _SPACE_AT_POINT.sub("", text).split()
+    for last in (words[-2:], words[-1:]):
+        if found := _amount(" ".join(last), sure=True):
+            others = _ANOTHER.findall(" ".join(words[: -len(last)]))
+            # 4.50 x 3 and $5 - $10 end with an amount, too, but are none.
+            mixed = others and (last[-1].isdigit() or last[0] == "-" or any(re.search(r"[.,]", one) for one in others))
+            return None if mixed else found
+    return None
 
 
 def _identifier(text: str) -> Value | None:

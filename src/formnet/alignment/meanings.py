@@ -8,6 +8,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from formnet.alignment.months import MONTH, MONTHS
+
 #: No amount or date is longer; longer values are only ever text.
 LONGEST_FIGURE = 40
 
@@ -44,14 +46,17 @@ CURRENCIES = {
     "$": "USD", "us$": "USD", "s$": "SGD", "a$": "AUD", "c$": "CAD", "hk$": "HKD", "nt$": "TWD", "r$": "BRL",
     "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY", "₹": "INR", "rs": "INR", "rs.": "INR", "₽": "RUB", "₩": "KRW",
     "฿": "THB", "₫": "VND", "₱": "PHP", "₺": "TRY", "zł": "PLN", "rm": "MYR", "rp": "IDR", "rp.": "IDR", "rmb": "CNY",
+    "円": "JPY", "元": "CNY", "원": "KRW", "đ": "VND",
     **{code.lower(): code for code in (
-        "AED", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "INR", "JPY", "KRW",
-        "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RUB", "SAR", "SEK", "SGD", "THB", "TWD", "USD", "VND", "ZAR",
+        "AED", "AUD", "BHD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "INR", "JOD",
+        "JPY", "KRW", "KWD", "MXN", "MYR", "NOK", "NZD", "OMR", "PHP", "PLN", "RUB", "SAR", "SEK", "SGD", "THB", "TND", "TWD",
+        "USD", "VND", "ZAR",
     )},
 }  # fmt: skip
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
 _WHOLE = re.compile(
-    rf"(?P<minus>[-(] ?)?(?:(?P<before>{_CURRENCY}) ?(?:[$€£¥] ?)?)?(?P<minus2>[-(] ?)?(?P<number>{_NUMBER}|\.\d\d?)"
+    rf"(?P<minus>[-(] ?|CR ?)?(?:(?P<before>{_CURRENCY}) ?(?:[$€£¥] ?)?)?(?P<minus2>[-(] ?)?"
+    rf"(?P<number>{_NUMBER}|\.\d\d?)"
     rf"(?P<minus3>-)?(?: ?(?P<after>{_CURRENCY}))?(?P<minus4>-| ?CR)?\)?",
     re.IGNORECASE,
 )
@@ -133,24 +138,24 @@ def _signed(digits: str, *, negative: bool) -> Meaning:
     return frozenset(-value if negative else value for value in readings(digits))
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])"
-)
 _GAP = r"[\s/.,'-]"
+_OF = rf"(?:\s(?:of|de|di)\s|{_GAP}{{0,3}})"  # 1st of March, 4 de marzo de 2019
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4}|\d{2})(?![\d:])"
 _TIME = r"(?:\d{1,2}:\d{2}(?::\d{2})?\s)?"  # as in Sep 5 23:59:59 2019
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?<!\d)(?P<a>\d{1,2})\s?(?P<sep>[-/.])\s?(?P<b>\d{1,2})\s?(?P=sep)\s?(?P<c>\d{4}|\d{2})(?!\d)",
+        r"(?<!\d)(?P<a>\d{1,2})\s?(?P<sep>[-/.])\s?(?P<b>\d{1,2})\s?(?P=sep)\s?'?(?P<c>\d{4}|\d{2})(?!\d)",
         r"(?<!\d)(?P<y>\d{4})\s?(?P<sep>[-/.])\s?(?P<m>\d{1,2})\s?(?P=sep)\s?(?P<d>\d{1,2})(?!\d)",
+        r"(?<!\d)(?P<y>\d{4})\s?年\s?(?P<m>\d{1,2})\s?月\s?(?P<d>\d{1,2})\s?日",
         r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)",
-        rf"(?<!\d){_DAY}{_GAP}{{0,3}}{_MONTH}{_GAP}{{0,3}}{_YEAR}",
-        rf"(?<![a-z]){_MONTH}{_GAP}{{0,3}}{_DAY}{_GAP}{{1,3}}{_TIME}{_YEAR}",
+        rf"(?<!\d){_DAY}{_OF}{MONTH}{_OF}{_YEAR}",
+        rf"(?<![a-z]){MONTH}{_GAP}{{0,3}}{_DAY}{_GAP}{{1,3}}{_TIME}{_YEAR}",
+        rf"(?<!\d)(?P<year>\d{{4}}){_GAP}{{1,3}}{MONTH}{_GAP}{{1,3}}(?P<day>\d{{1,2}})(?!\d)",
     )
 )
+#: Years that are counted from the Buddha, as in Thailand.
+_BUDDHIST, _AHEAD = range(2400, 2644), 543
 _CONVENTIONS = ("dmy", "mdy", "ymd")
 
 
@@ -179,7 +184,7 @@ def days(text: str) -> Iterator[Found]:
 def _meanings(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
     for convention in _CONVENTIONS:
         if "month" in parts:
-            month = str(_MONTHS.index(parts["month"].casefold()[:3]) + 1)
+            month = str(MONTHS[parts["month"].casefold()])
             year, day = parts["year"], parts["day"]
         elif "y" in parts:
             year, month, day = parts["y"], parts["m"], parts["d"]
@@ -188,7 +193,8 @@ def _meanings(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
             year, month, day = place["y"], place["m"], place["d"]
         # A year of two digits may be of either century.
         for full_year in (year,) if len(year) == 4 else (f"20{year:0>2}", f"19{year:0>2}"):
+            known = int(full_year) - (_AHEAD if int(full_year) in _BUDDHIST else 0)
             try:
-                yield convention, date(int(full_year), int(month), int(day))
+                yield convention, date(known, int(month), int(day))
             except ValueError:
                 continue
