@@ -15,7 +15,6 @@ from torch.export import Dim
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.modeling.network import FormNetScores
-from formnet.modeling.super_tokens import MARKS
 
 GRAPH = "model.onnx"
 #: What the network is given, in this order; B documents, P pieces, W words.
@@ -29,12 +28,6 @@ INPUTS = {
     "neighbours": "BW",
     "edge_features": "BW",
 }
-
-
-def node_inputs(config: Any) -> int:
-    """How many of a node's features a network looks at."""
-    inputs: int = MARKS if config.node_marks else config.node_features
-    return inputs
 
 
 class OnnxNetwork:
@@ -60,7 +53,6 @@ class OnnxNetwork:
 
     def __call__(self, **batch: Tensor) -> FormNetScores:
         """Score tags [B, W, T]."""
-        batch = {**batch, "node_features": batch["node_features"][..., : node_inputs(self.config)]}
         (scores,) = self.session.run(["scores"], {name: batch[name].numpy() for name in self.asked})
         return FormNetScores(None, torch.from_numpy(scores))
 
@@ -124,7 +116,7 @@ def _traced(model: FormNetForTagging) -> Any:
     with _quiet():
         return torch.onnx.export(
             _Scores(model),
-            _example(node_inputs(model.config), model.config.edge_features),
+            _example(model.config.node_features, model.config.edge_features),
             input_names=list(INPUTS),
             output_names=["scores"],
             dynamic_shapes=(shapes,),

@@ -49,8 +49,8 @@ CURRENCIES = {
     "円": "JPY", "元": "CNY", "원": "KRW", "đ": "VND",
     **{code.lower(): code for code in (
         "AED", "AUD", "BHD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "INR", "JOD",
-        "JPY", "KRW", "KWD", "MXN", "MYR", "NOK", "NZD", "OMR", "PHP", "PLN", "RUB", "SAR", "SEK", "SGD", "THB", "TND", "TWD",
-        "USD", "VND", "ZAR",
+        "JPY", "KRW", "KWD", "MXN", "MYR", "NOK", "NZD", "OMR", "PHP", "PLN", "RUB", "SAR", "SEK", "SGD", "THB", "TND",
+        "TWD", "USD", "VND", "ZAR",
     )},
 }  # fmt: skip
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))

@@ -22,7 +22,7 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
     """Pad documents to one length, a multiple of some number if asked.
 
     B documents, P pieces, W words: input_ids [B, P], attention_mask [B, P], piece_word [B, P], piece_boxes [B, P, 4],
-    first_piece [B, W], node_features [B, W, 14], neighbours [B, W, 8], edge_features [B, W, 8, 11], labels [B, W].
+    first_piece [B, W], node_features [B, W, 10], neighbours [B, W, 8], edge_features [B, W, 8, 11], labels [B, W].
     """
     if not documents:
         raise DocumentError("a batch needs at least one document.")

@@ -1,7 +1,5 @@
 """One document as arrays: pieces with places, words with neighbours, and the map between them."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +26,7 @@ class EncodedDocument:
     piece_word: NDArray[np.int64]  # [P] the word a piece is of
     piece_boxes: NDArray[np.float32]  # [P, 4] in page units, pages stacked
     first_piece: NDArray[np.int64]  # [W] where a word begins
-    node_features: NDArray[np.float32]  # [W, 14]: the graph's ten, and how the word is spelt
+    node_features: NDArray[np.float32]  # [W, 10]
     neighbours: NDArray[np.int64]  # [W, 8] words, −1 where there are fewer
     edge_features: NDArray[np.float32]  # [W, 8, 11]
     tags: NDArray[np.int64] | None = None  # [W]
@@ -67,25 +65,11 @@ class Encoder:
             pieces.word,
             share_width(stacked_boxes(document), pieces.word, pieces.length),
             np.searchsorted(pieces.word, np.arange(document.num_words)),
-            np.concatenate([nodes, spelling(document.texts)], axis=1),
+            nodes,
             table,
             edges,
             None if self.scheme is None else self.scheme.document_tags(document),
         )
-
-
-def spelling(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Tell what a vocabulary without capitals does not: all capitals, one at first, digits, length: [W, 4]."""
-    rows = [
-        (
-            text.isupper(),
-            text[:1].isupper() and not text.isupper(),
-            sum(map(str.isdigit, text)) / max(len(text), 1),
-            math.log1p(len(text)) / 3,
-        )
-        for text in texts
-    ]
-    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 def stacked_boxes(document: Document) -> NDArray[np.float64]:

@@ -46,7 +46,6 @@ class FormNetConfig(PreTrainedConfig):
     max_relative_position: int = 12  # for plain ETC
     sequence_positions: int = 0  # how many learned positions; 0: none
     node_features: int = 10
-    node_marks: bool = False  # nodes see place and size, and how a word is spelt, on a scale that a matrix can see
     edge_features: int = 11
     initial_sharpness: float = 0.5  # θ of the distance score
     initial_gate: float = 1.0  # how far super-tokens are open

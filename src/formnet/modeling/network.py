@@ -75,8 +75,6 @@ class FormNetPreTrainedModel(PreTrainedModel):
             width = module.node.out_features
             init.normal_(module.node.weight, std=spread)
             init.copy_(module.node.weight[:, :width], torch.eye(width))
-            if module.marks is not None:
-                init.zeros_(module.marks.weight)
         elif isinstance(module, EtcLayer):
             if module.relative is not None:
                 init.normal_(module.relative, std=spread)

@@ -16,9 +16,6 @@ from formnet.modeling.dropout import Dropout
 from formnet.modeling.local_attention import WORTH_COMPILING, choose_backend
 from formnet.modeling.tiles import fused
 
-#: What is known of a word's node besides its text: ten numbers of its box, four of how it is spelt.
-MARKS = 14
-
 
 class SuperTokens(nn.Module):
     """Node inputs, then layers of message passing along the page graph."""
@@ -26,17 +23,12 @@ class SuperTokens(nn.Module):
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
         self.node = nn.Linear(config.hidden_size + config.node_features, config.hidden_size)
-        self.marks = nn.Linear(MARKS, config.hidden_size, bias=False) if config.node_marks else None
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
 
     def forward(self, words: Tensor, node_features: Tensor, neighbours: Tensor, edge_features: Tensor) -> Tensor:
         """Give states [B, W, d] of words embedded as [B, W, d]; `neighbours` [B, W, K] is −1 where there is none."""
-        box = node_features[..., : self.node.in_features - words.shape[-1]].to(words.dtype)
-        nodes = self.node(torch.cat([words, box], dim=-1))
-        if self.marks is not None:
-            nodes = nodes + self.marks(marks(node_features).to(words.dtype))
-        states = self.norm(nodes)
+        states = self.norm(self.node(torch.cat([words, node_features.to(words.dtype)], dim=-1)))
         edges = steady(edge_features).to(words.dtype)
         there = neighbours >= 0
         batch, count, _ = neighbours.shape
@@ -88,12 +80,6 @@ def gathered_messages(
     weights = scores.masked_fill(~there, -math.inf).softmax(-1)
     weights = torch.where(there, weights, 0.0)  # a word alone hears nothing
     return (weights[..., None] * hidden).sum(2)
-
-
-def marks(node_features: Tensor) -> Tensor:
-    """Bring place, size and spelling to one scale: corners around the page's middle, sizes by their logarithm."""
-    corners, sizes, spelling = node_features.split((8, 2, MARKS - 10), dim=-1)
-    return torch.cat([4 * corners - 2, torch.log1p(1000 * sizes) / 3, spelling], dim=-1)
 
 
 def steady(edge_features: Tensor) -> Tensor:

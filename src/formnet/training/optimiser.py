@@ -10,9 +10,9 @@ from torch import nn
 from formnet.errors import SettingsError
 from formnet.training.settings import Optimisation
 
-#: What attention knows of places, how far super-tokens are open, and what nodes are marked by. These few numbers start
-#: neutral, and their scale is one, not that of a matrix's entries: at its learning rate they would never get anywhere.
-_LAYOUT = re.compile(r"\.rich\.|\.to_global$|\.gate$|\.marks\.")
+#: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
+#: is one, not that of a matrix's entries: at a matrix's learning rate they would never get anywhere.
+_LAYOUT = re.compile(r"\.rich\.|\.to_global$|\.gate$")
 _LAYER = re.compile(r"^formnet\.layers\.(\d+)\.")
 #: Numbers by head, which stand in a table but are no matrix.
 _BY_HEAD = re.compile(r"\.rich\.(bias|sharpness)$")
