@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,9 @@ from pyarrow.parquet import write_table
 
 from formnet.cli.options import size
 from formnet.errors import SettingsError
-from formnet.scale import places, plan, records
+from formnet.scale import places, plan, reading, records
 from formnet.scale.bulk import Bulk, run
-from formnet.scale.places import find_place
+from formnet.scale.places import Place, find_place
 from formnet.writers import write
 from plain_documents import documents
 
@@ -165,3 +166,23 @@ def test_a_name_that_is_no_utf8_is_told(tmp_path: Path) -> None:
     Path(os.fsdecode(bytes(tmp_path / "in") + b"/caf\xe9.pdf")).write_bytes(b"%PDF-")
     with pytest.raises(SettingsError, match=r"name in the input is no UTF-8"):
         run(Bulk(str(tmp_path / "in"), str(tmp_path / "out"), "receipts"), shown=False)
+
+
+def test_a_store_that_stumbles_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"whole")
+    place, asked = find_place(f"file://{tmp_path}/a.pdf"), []
+
+    def stumbling(self: Place) -> Any:
+        asked.append(self.path)
+        if len(asked) < 3:
+            raise OSError("slow down")
+        return Path(self.path).open("rb")
+
+    monkeypatch.setattr(Place, "open", stumbling)
+    monkeypatch.setattr(reading, "_PAUSES", (0.0, 0.0))
+    reading._fetch(place, tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == b"whole"
+    asked.clear()
+    monkeypatch.setattr(reading, "_PAUSES", (0.0,))
+    with pytest.raises(OSError, match="slow down"):
+        reading._fetch(place, tmp_path / "copy")
