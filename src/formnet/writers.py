@@ -3,8 +3,10 @@
 A file takes its name only when it is whole, so that a corpus may be written over itself.
 """
 
+import errno
 import gzip
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -140,7 +142,8 @@ def _row(document: Document) -> dict[str, Any]:
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Give a file to write; it is renamed if all goes well, and removed if not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():  # and not a file with a name that nobody gave
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")  # its own, whoever else writes there
     try:
         yield part
