@@ -4,7 +4,7 @@ Requests go out at a fixed pace whether or not answers come, as those of strange
 """
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -67,18 +67,25 @@ def benchmark(
         tally, memory = asyncio.run(strangers.press(times * capacity, minutes * 60))
         recovery = asyncio.run(strangers.recovery())
         killed, _ = asyncio.run(strangers.press(capacity / 2, 40, kill_after=10))
-    settled = [mb for seconds, mb in memory if seconds >= min(SETTLING_SECONDS, minutes * 20)]
+    settled = [held for seconds, held in memory if seconds >= min(SETTLING_SECONDS, minutes * 20)]
     tenth = max(len(settled) // 10, 1)
-    first, last = float(np.median(settled[:tenth])), float(np.median(settled[-tenth:]))
+    first, last = (float(np.median([sum(h.values()) for h in part])) for part in (settled[:tenth], settled[-tenth:]))
+    grown = {name: settled[-1].get(name, 0.0) - settled[0].get(name, 0.0) for name in {**settled[0], **settled[-1]}}
     return {
         "capacity_documents_per_second": capacity,
         "pressure": times,
         "minutes": minutes,
         **tally.told(),
-        "memory_mb": {"begin": first, "end": last, "most": max(settled), "growth": last / first - 1},
+        "memory_mb": {
+            "begin": first,
+            "end": last,
+            "most": max(sum(held.values()) for held in settled),
+            "growth": last / first - 1,
+            "grew_most": dict(sorted(grown.items(), key=lambda item: -item[1])[:5]),
+        },
         "recovery_seconds": recovery,
         "network_killed": killed.told(),
-        "memory_curve": [[round(seconds), round(mb)] for seconds, mb in memory],
+        "memory_curve": [[round(seconds), round(sum(held.values()))] for seconds, held in memory],
     }
 
 
@@ -91,9 +98,9 @@ class Strangers:
 
     async def press(
         self, pace: float, seconds: float, kill_after: float | None = None
-    ) -> tuple[Tally, list[tuple[float, float]]]:
+    ) -> tuple[Tally, list[tuple[float, dict[str, float]]]]:
         """Send so many requests a second; give what came back, and memory as it went."""
-        tally, memory = Tally(), list[tuple[float, float]]()
+        tally, memory = Tally(), list[tuple[float, dict[str, float]]]()
         start, sent = perf_counter(), 0
         looked, killed = -float(LOOK_SECONDS), kill_after is None
         async with asyncio.TaskGroup() as together:
@@ -141,16 +148,17 @@ class Strangers:
             tally.wrong += fields_told(answer.partition(b"\r\n\r\n")[2]) != self.expected[number]
 
 
-def memory_mb(process: int) -> float:
-    """Give what a process and its descendants hold in memory of their own, in MB."""
-    total = 0
+def memory_mb(process: int) -> dict[str, float]:
+    """Give what a process and its descendants hold in memory of their own, in MB, by what they are called."""
+    held: dict[str, float] = defaultdict(float)
     parent = psutil.Process(process)
     for one in (parent, *parent.children(recursive=True)):
         try:
-            total += one.memory_full_info().uss
+            name = " ".join(one.cmdline()[:1]) or one.name()
+            held[name.rpartition("/")[2]] += one.memory_full_info().uss / 2**20
         except psutil.Error:
             continue
-    return total / 2**20
+    return held
 
 
 def kill_network(process: int) -> None:
