@@ -10,9 +10,10 @@ from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
 from formnet.document import Document
 from formnet.errors import SettingsError
+from formnet.training.augmentation import augment
 from formnet.training.batching import Plan
 from formnet.training.labelled import Labelled, hold_out, load_labelled, with_segment_boxes
-from formnet.training.settings import Optimisation
+from formnet.training.settings import Augmentation, Optimisation
 from formnet.writers import write
 from small_runs import settings_for
 
@@ -78,6 +79,9 @@ def test_segment_boxes_are_the_entities(data: Path) -> None:
     boxes = easier.boxes[list(entity.words)]
     assert (boxes == boxes[0]).all()
     assert np.array_equal(boxes[0, :2], document.boxes[list(entity.words), :2].min(axis=0))
+    moved = augment(easier, Augmentation(jitter=0.3, shift=0.1), np.random.default_rng(0)).boxes[list(entity.words)]
+    assert (moved == moved[0]).all()
+    assert (moved != boxes).any()
 
 
 def test_what_two_corpora_of_one_kind_are_judged_by_counts_once(vocabulary: Path, tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ def _worsen(page: Page, settings: Augmentation, generator: np.random.Generator) 
         corners = (corners - middle) * stretch + middle + generator.uniform(-settings.shift, settings.shift, 2) * size
     if settings.jitter:
         height = (corners[:, 1, 1] - corners[:, 0, 1])[:, None, None]
-        corners = corners + generator.normal(0, settings.jitter, (len(corners), 1, 2)) * height
+        by = generator.normal(0, settings.jitter, (len(corners), 1, 2))
+        _, first, box = np.unique(page.boxes, axis=0, return_index=True, return_inverse=True)
+        corners = corners + by[first][box] * height  # words that share a box go on sharing it
     if len(corners):  # the page grows with its words: none is pressed to its edge
         corners = corners - np.minimum(corners.min(axis=(0, 1)), 0)
         size = np.maximum(size, corners.max(axis=(0, 1)))

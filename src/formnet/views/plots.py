@@ -75,10 +75,11 @@ def draw_curve(record: dict[str, Any], path: Path) -> None:
     """Draw how F1 grows with labelled documents."""
     points = record["points"]
     with plot(path, "How many labels are enough", "labelled documents", "F1 on test documents") as axes:
-        x, y = [p["documents"] for p in points], [p["f1"]["mean"] for p in points]
-        axes.errorbar(x, y, yerr=[p["f1"]["std"] or 0 for p in points], color=BLUE, marker="o", capsize=3)
+        x, y = [p["documents"] for p in points], [100 * p["f1"]["mean"] for p in points]
+        axes.errorbar(x, y, yerr=[100 * (p["f1"]["std"] or 0) for p in points], color=BLUE, marker="o", capsize=3)
+        axes.margins(y=0.15)
         for a, b in zip(x, y, strict=True):
-            axes.annotate(f"{100 * b:.1f}", (a, b), textcoords="offset points", xytext=(6, -12))
+            axes.annotate(f"{b:.1f}", (a, b), textcoords="offset points", xytext=(6, -12))
         axes.set(xscale="log", xticks=x, xticklabels=[str(n) for n in x])
         axes.minorticks_off()
 
@@ -89,8 +90,12 @@ def draw_sizes(ours: Sequence[Sized], others: Sequence[Sized], path: Path) -> No
         for points, colour, marker in ((others, "grey", "o"), (ours, ORANGE, "D")):
             axes.scatter([p[1] for p in points], [p[2] for p in points], color=colour, marker=marker, zorder=3)
             for name, size, f1 in points:
-                axes.annotate(name, (size, f1), textcoords="offset points", xytext=(6, 4), fontsize=8)
-        axes.set(xscale="log")
+                left = size > 300  # towards the middle, where there is room
+                place = {"xytext": (-6, -3), "ha": "right"} if left else {"xytext": (6, -3), "ha": "left"}
+                axes.annotate(name, (size, f1), textcoords="offset points", fontsize=8, **place)
+        ticks = [20, 50, 100, 200, 500]
+        axes.set(xscale="log", xlim=(15, 700), xticks=ticks, xticklabels=[str(tick) for tick in ticks])
+        axes.minorticks_off()
 
 
 def draw_ablation(record: dict[str, Any], path: Path) -> None:
