@@ -89,10 +89,12 @@ def draw_sizes(ours: Sequence[Sized], others: Sequence[Sized], path: Path) -> No
     with plot(path, "Size against F1, FUNSD with word boxes", "parameters, millions", "F1") as axes:
         for points, colour, marker in ((others, "grey", "o"), (ours, ORANGE, "D")):
             axes.scatter([p[1] for p in points], [p[2] for p in points], color=colour, marker=marker, zorder=3)
-            for name, size, f1 in points:
-                left = size > 300  # towards the middle, where there is room
+            height = float("-inf")
+            for name, size, f1 in sorted(points, key=lambda point: point[2]):
+                height = max(f1, height + 0.5)  # no name on another
+                left = size > 200  # towards the middle, where there is room
                 place = {"xytext": (-6, -3), "ha": "right"} if left else {"xytext": (6, -3), "ha": "left"}
-                axes.annotate(name, (size, f1), textcoords="offset points", fontsize=8, **place)
+                axes.annotate(name, (size, height), textcoords="offset points", fontsize=7, **place)
         ticks = [20, 50, 100, 200, 500]
         axes.set(xscale="log", xlim=(15, 700), xticks=ticks, xticklabels=[str(tick) for tick in ticks])
         axes.minorticks_off()
