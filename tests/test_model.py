@@ -136,6 +136,25 @@ def masked_language_model() -> FormNetForMaskedLM:
     return FormNetForMaskedLM(FormNetConfig.of_size("tiny", vocab_size=len(WORDS), attention_backend="blocked")).eval()
 
 
+@pytest.mark.parametrize("kind", [FormNetModel, FormNetForTagging, FormNetForMaskedLM])
+def test_every_weight_starts_as_it_should(kind: type[Any]) -> None:
+    config = FormNetConfig.of_size("tiny", initial_gate=0.25, initial_sharpness=0.5, sequence_positions=4)
+    made = kind(config)
+    network: FormNetModel = made if kind is FormNetModel else made.formnet
+    width = config.hidden_size
+    assert network.super_tokens is not None
+    assert torch.equal(network.super_tokens.node.weight[:, :width], torch.eye(width))  # a super-token is its word
+    assert 0 < network.super_tokens.node.weight[:, width:].std() < 0.1
+    assert network.gate is not None
+    assert network.gate.eq(0.25).all()
+    for layer in network.layers:
+        assert layer.rich.sharpness.eq(0.5).all()
+        assert layer.rich.bias[:, : layer.rich.bias.shape[1] // 2].eq(0).all()  # orders are undecided
+        assert layer.rich.row.std() > 0
+    for name, weight in made.named_parameters():
+        assert weight.isfinite().all(), name
+
+
 def test_masked_language_output_is_tied_and_scores_only_what_is_asked(encoder: Encoder) -> None:
     model = masked_language_model()
     assert model.decoder.weight is model.formnet.pieces.weight

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from formnet.errors import SettingsError
 from formnet.experiments.compare import read_variants
@@ -32,6 +33,18 @@ def test_settings_are_read_and_overridden(tmp_path: Path) -> None:
     file.write_text("corpus: funsd:x\nstart: {size: tiny, tokenizer: v}\noutput: o\n")
     run = load_settings(FineTuning, file, ["seed=3", "optimisation.learning_rate=3e-5", "augmentation.drop=0.1"])
     assert (run.seed, run.optimisation.learning_rate, run.augmentation.drop) == (3, 3e-5, 0.1)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_bf16_is_used_where_it_is_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast: bool) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: fast)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    file = tmp_path / "run.yaml"
+    file.write_text("corpus: funsd:x\nstart: {size: tiny, tokenizer: v}\noutput: o\n")
+    assert load_settings(FineTuning, file).optimisation.bf16 is fast
+    assert load_settings(FineTuning, file, ["optimisation.bf16=true"]).optimisation.bf16 is True
+    assert load_settings(FineTuning, file, ["seed=1", "optimisation.clip=0.5"]).optimisation.bf16 is fast
 
 
 @pytest.mark.parametrize(

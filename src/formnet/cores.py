@@ -1,4 +1,4 @@
-"""The cores that there are to use."""
+"""The cores that there are to use, and what they can do."""
 
 import math
 import os
@@ -23,3 +23,12 @@ def _allowed(files: tuple[str, ...]) -> int:
         return max(math.ceil(int(quota) / int(period)), 1) if int(quota) > 0 else 2**31
     except (OSError, ValueError, ArithmeticError):  # no such limit
         return 2**31
+
+
+def fast_in_bf16() -> bool:
+    """Whether the machine multiplies in bf16 itself; one that only imitates it takes twice as long as in float32."""
+    import torch
+
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())

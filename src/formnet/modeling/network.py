@@ -23,7 +23,7 @@ from formnet.modeling.etc_layer import EtcLayer
 from formnet.modeling.local_attention import choose_backend
 from formnet.modeling.path_loss import path_loss
 from formnet.modeling.rich_attention import RichAffine
-from formnet.modeling.super_tokens import SuperTokens
+from formnet.modeling.super_tokens import NodeInput, SuperTokens
 from formnet.modeling.tiles import fused
 
 #: Log-distances on a page of a thousand units that heads start to look at: here, a word on, further along; then this
@@ -70,11 +70,12 @@ class FormNetPreTrainedModel(PreTrainedModel):
             ideal = torch.tensor([places[i % len(places)] for i in range(len(module.bias))])
             init.copy_(module.bias, torch.cat([torch.zeros_like(ideal), ideal], dim=1))
             init.constant_(module.sharpness, self.config.initial_sharpness)
-        elif isinstance(module, SuperTokens):
-            # A super-token starts as its word, to which neighbours add.
-            width = module.node.out_features
-            init.normal_(module.node.weight, std=spread)
-            init.copy_(module.node.weight[:, :width], torch.eye(width))
+        elif isinstance(module, NodeInput):
+            # A super-token starts as its word, to which neighbours add. Transformers asks only for modules with
+            # weights of their own, and knows by the whole weight, not by a part of it, that it was loaded.
+            width = module.out_features
+            start = torch.cat([torch.eye(width), module.weight[:, width:]], dim=1)
+            init.copy_(module.weight, start)
         elif isinstance(module, EtcLayer):
             if module.relative is not None:
                 init.normal_(module.relative, std=spread)

@@ -17,12 +17,16 @@ from formnet.modeling.local_attention import WORTH_COMPILING, choose_backend
 from formnet.modeling.tiles import fused
 
 
+class NodeInput(nn.Linear):
+    """What a super-token starts from: its word and the word's box; at first, its word (see `_init_weights`)."""
+
+
 class SuperTokens(nn.Module):
     """Node inputs, then layers of message passing along the page graph."""
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
-        self.node = nn.Linear(config.hidden_size + config.node_features, config.hidden_size)
+        self.node = NodeInput(config.hidden_size + config.node_features, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
 

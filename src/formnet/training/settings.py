@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from formnet.cores import fast_in_bf16
 from formnet.errors import SettingsError
 from formnet.reading_order import Order
 
@@ -55,7 +56,7 @@ class Optimisation(Settings):
     batch_pieces: int = Field(4096, ge=1)  # a padded batch holds at most so many
     batch_documents: int | None = Field(None, ge=1)
     accumulate: int = Field(1, ge=1)
-    bf16: bool = True
+    bf16: bool = Field(default_factory=fast_in_bf16)  # where that is faster
     checkpoint_layers: bool = False  # less memory, a forward pass more
     frozen: tuple[str, ...] = ()  # weights that stay as they are, by the beginning of their names: formnet.pieces
 
@@ -92,7 +93,7 @@ class Run(Settings):
     start: Start
     output: Path
     seed: int = Field(0, ge=0)
-    optimisation: Optimisation = Optimisation()
+    optimisation: Optimisation = Field(default_factory=Optimisation)
     save_minutes: float = Field(5.0, ge=0)  # how much work a kill may cost
     keep_checkpoints: int = Field(1, ge=1)
     threads: int | None = Field(None, ge=1)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from ray import serve
 
@@ -34,9 +35,11 @@ class Network:
         from formnet.extractor import Extractor
 
         torch.set_num_threads(threads)
+        # Always the same thread: each that scores keeps caches and freed memory of its own.
+        self.thread = ThreadPoolExecutor(1, "network")
         self.extractor = Extractor.from_pretrained(model)
         if warm_up:
-            self.extractor.warm_up()
+            self.thread.submit(self.extractor.warm_up).result()
 
     def labels(self) -> list[str]:
         """Name the fields that the model knows."""
@@ -49,7 +52,7 @@ class Network:
 
     @serve.batch(max_batch_size=BATCH_WORDS, batch_wait_timeout_s=PATIENCE, batch_size_fn=words_in)
     async def _batch(self, documents: list[Document]) -> list[Found]:
-        return await asyncio.to_thread(self._score, documents)
+        return await asyncio.get_running_loop().run_in_executor(self.thread, self._score, documents)
 
     def _score(self, documents: list[Document]) -> list[Found]:
         """Score a batch; if that fails, each alone, so that a document spoils only its own answer."""
