@@ -242,11 +242,16 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     assert shown["judged_on"] == corpus
     assert shown["rows"][0]["parameters"] == repeated["parameters"] > 0
 
-    ablated = json.loads(stdout("ablate", str(config), "--test", corpus, "--trained-in", "raster"))
+    table = tmp_path / "ablation.json"
+    ablation = ("ablate", str(config), "--test", corpus, "--trained-in", "raster", "--out", str(table))
+    ablated = json.loads(stdout(*ablation))
     assert {(row["variant"], row["trained_in"]) for row in ablated["rows"]} == {
         (name, "raster") for name in ("ETC", "ETC + RichAtt", "ETC + GCN", "FormNet")
     }
     assert set(ablated["rows"][0]["f1"]) == {"given", "raster", "shuffled"}
+    again = json.loads(stdout(*ablation, "--variant", "FormNet"))["rows"]
+    assert [row["variant"] for row in again] == [row["variant"] for row in ablated["rows"]]
+    assert ["commit" in row for row in again] == [True, True, True, False]  # the last was measured again
 
     curve = json.loads(stdout("curve", str(config), "--test", corpus, "--documents", "1"))
     assert [point["documents"] for point in curve["points"]] == [1, 2]

@@ -15,7 +15,7 @@ def provenance(**configuration: Any) -> dict[str, Any]:
         "commit": _commit(),
         "configuration": configuration,
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in ("formnet", "numpy", "scipy", "torch")},
+        "packages": {name: version(name) for name in ("formnet", "numpy", "scipy", "torch", "transformers")},
         "machine": {"cpu": _cpu(), "system": platform.system()},
     }
 

@@ -1,5 +1,6 @@
 """`formnet experiment`, `compare`, `ablate`, `curve`: runs that belong together, with their spread; and `hours`."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,17 +56,23 @@ def ablate(
     seed: Seeds = None,
     trained_in: Annotated[list[ReadingOrder] | None, typer.Option(help="Train in this reading order.")] = None,
     order: Orders = None,
+    variant: Annotated[
+        list[str] | None, typer.Option(help="Only this one, as in 'ETC + GCN'; what else is in --out stays.")
+    ] = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
     """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
     prepare(training=True)
+    from formnet.experiments.ablation import VARIANTS, beside
     from formnet.experiments.ablation import ablate as run_all
     from formnet.training import FineTuning, load_settings
 
     run = load_settings(FineTuning, config, override or ())
     trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
-    result = run_all(run, test, seed or [0], trained, scored)
+    result = run_all(run, test, seed or [0], trained, scored, variant or tuple(VARIANTS))
+    if variant and out is not None and out.is_file():
+        result = beside(result, json.loads(out.read_text(encoding="utf-8")))
     _give({"config": run.model_dump(mode="json"), **result}, out)
 
 

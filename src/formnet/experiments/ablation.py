@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from formnet.errors import SettingsError
 from formnet.experiments.trial import of_seed, score_trial, spread
 from formnet.reading_order import Order
 from formnet.training.settings import FineTuning
@@ -18,12 +19,20 @@ VARIANTS = {
 
 
 def ablate(
-    run: FineTuning, test: str, seeds: Sequence[int], trained_in: Sequence[Order], scored_in: Sequence[Order]
+    run: FineTuning,
+    test: str,
+    seeds: Sequence[int],
+    trained_in: Sequence[Order],
+    scored_in: Sequence[Order],
+    variants: Sequence[str] = tuple(VARIANTS),
 ) -> dict[str, Any]:
     """Train every variant in every order with every seed; score each in all orders."""
+    unknown = sorted({*variants} - {*VARIANTS})
+    if unknown:
+        raise SettingsError(f"there is no variant {', '.join(unknown)}; there are {', '.join(VARIANTS)}.")
     rows = []
-    for order, (name, changes) in product(trained_in, VARIANTS.items()):
-        variant = with_changes(run, **changes).model_copy(update={"order": order})
+    for order, name in product(trained_in, variants):
+        variant = with_changes(run, **VARIANTS[name]).model_copy(update={"order": order})
         folder = f"{name.lower().replace(' + ', '-')}-{order}/"
         scored = [score_trial(of_seed(variant, seed, folder), test, scored_in) for seed in seeds]
         rows.append(
@@ -35,6 +44,16 @@ def ablate(
             }
         )
     return {"test": test, "seeds": list(seeds), "rows": rows}
+
+
+def beside(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """Put new rows in the place of those that they measure again; a row that stays says which commit it is of."""
+    if any(new[part] != old[part] for part in ("test", "seeds")):
+        raise SettingsError("the figures there are of another test or other seeds; write to another file.")
+    again = {(row["variant"], row["trained_in"]): row for row in new["rows"]}
+    kept = [{"commit": old["commit"], **row} for row in old["rows"]]
+    rows = [again.pop((row["variant"], row["trained_in"]), row) for row in kept]
+    return {**new, "rows": [*rows, *again.values()]}
 
 
 def with_changes(run: FineTuning, **changes: Any) -> FineTuning:
