@@ -7,14 +7,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from pyarrow.parquet import write_table
 
 from formnet.cli.options import size
 from formnet.errors import SettingsError
-from formnet.scale import places, plan, reading, records
+from formnet.scale import patience, places, plan, records
 from formnet.scale.bulk import Bulk, run
 from formnet.scale.places import Place, find_place
 from formnet.writers import write
@@ -168,21 +170,51 @@ def test_a_name_that_is_no_utf8_is_told(tmp_path: Path) -> None:
         run(Bulk(str(tmp_path / "in"), str(tmp_path / "out"), "receipts"), shown=False)
 
 
-def test_a_store_that_stumbles_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.pdf").write_bytes(b"whole")
-    place, asked = find_place(f"file://{tmp_path}/a.pdf"), []
+class Stumbling(LocalFileSystem):
+    """A store on this disk: whenever it has given some bytes, it fails so many times."""
 
-    def stumbling(self: Place) -> Any:
-        asked.append(self.path)
-        if len(asked) < 3:
-            raise OSError("slow down")
-        return Path(self.path).open("rb")
+    protocol = "stumbling"
+    cachable = False
+    fails = left = 0
 
-    monkeypatch.setattr(Place, "open", stumbling)
-    monkeypatch.setattr(reading, "_PAUSES", (0.0, 0.0))
-    reading._fetch(place, tmp_path / "copy")
-    assert (tmp_path / "copy").read_bytes() == b"whole"
-    asked.clear()
-    monkeypatch.setattr(reading, "_PAUSES", (0.0,))
-    with pytest.raises(OSError, match="slow down"):
-        reading._fetch(place, tmp_path / "copy")
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        file, store = super()._open(path, mode, **options), self
+
+        class Unsteady:
+            def read(self, size: int = -1) -> Any:
+                if store.left:
+                    store.left -= 1
+                    raise OSError("slow down")
+                store.left = store.fails
+                return file.read(size)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(file, name)
+
+        return Unsteady()
+
+
+@pytest.mark.parametrize("fails", [2, 3])
+@pytest.mark.parametrize("name", ["many.parquet", "many.jsonl", "many.jsonl.gz"])
+def test_a_store_that_stumbles_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, fails: int
+) -> None:
+    fsspec.register_implementation("stumbling", Stumbling, clobber=True)
+    monkeypatch.setattr(Stumbling, "fails", fails)
+    monkeypatch.setattr(patience, "PAUSES", (0.0, 0.0))
+    write(documents(40), tmp_path / name)
+    place = find_place(f"stumbling://{tmp_path}/{name}")
+    kind = {"many.parquet": "rows", "many.jsonl": "lines", "many.jsonl.gz": "packed"}[name]
+
+    def taken(place: Place) -> list[Any]:
+        return list(records.READERS[kind](place, 0, 2**40 if kind != "rows" else 40))
+
+    if fails == 2:
+        assert taken(place) == taken(find_place(str(tmp_path / name)))
+    elif kind == "rows":  # once more than it is asked
+        assert all(record.reason and "slow down" in record.reason for record in taken(place))
+    else:
+        with pytest.raises(OSError, match="slow down"):
+            taken(place)
+    with pytest.raises(FileNotFoundError):
+        find_place(f"stumbling://{tmp_path}/none").open()

@@ -15,9 +15,12 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType, FSSpecHandler, PyFileSystem
 
 from formnet.errors import SettingsError
+from formnet.scale.patience import PatientFile
 
 #: Where a file is there as a whole or not at all, and renaming means copying.
 _OBJECT_STORES = ("s3", "gcs", "abfs")
+#: Bytes that are asked for at once.
+_READ_AHEAD = 2**18
 #: What stands in a URL as it is; spaces and letters beyond ASCII do not.
 _OF_URLS = "%/:?#[]@!$&'()*+,;=~"
 
@@ -71,8 +74,12 @@ class Place:
                 yield from below.files()
 
     def open(self) -> BufferedReader:
-        """Open a file for reading from any of its bytes on."""
-        return BufferedReader(self.filesystem.open_input_file(self.path))
+        """Open a file for reading from any of its bytes on; a store may stumble, and is asked again."""
+
+        def opened() -> Any:
+            return self.filesystem.open_input_file(self.path)
+
+        return BufferedReader(PatientFile(opened) if self.is_url else opened(), _READ_AHEAD)
 
     def make_folder(self) -> None:
         """Make a folder, and those above it, where there are folders."""

@@ -5,7 +5,6 @@ Lines and rows are only carried on. A file is read in a process of its own: PDF,
 
 import json
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,8 +40,6 @@ SHARD_SCHEMA = pa.schema(
     ]
 )
 _STAGE = "read"
-#: Seconds to wait before a store that failed is asked again.
-_PAUSES = (0.5, 2.0, 8.0)
 #: Libraries leak; a process that has read this many files is replaced.
 _FILES_A_PROCESS = 1000
 #: What a position in a file is called.
@@ -156,24 +153,9 @@ def _fetched(place: Place) -> Iterator[Path]:
         raise LimitError(f"{place}: has {place.size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB.")
     with TemporaryDirectory(prefix="formnet-") as folder:
         path = Path(folder) / PurePosixPath(place.path).name
-        _fetch(place, path)
+        with place.open() as source, path.open("wb") as copy:
+            shutil.copyfileobj(source, copy, 2**20)
         yield path
-
-
-def _fetch(place: Place, path: Path) -> None:
-    """Copy a file here; a store may stumble, and is asked again."""
-    for pause in (*_PAUSES, None):
-        try:
-            with place.open() as source, path.open("wb") as copy:
-                shutil.copyfileobj(source, copy, 2**20)
-        except FileNotFoundError:
-            raise
-        except OSError:
-            if pause is None:
-                raise
-            time.sleep(pause)
-        else:
-            return
 
 
 @cache
