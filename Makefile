@@ -1,4 +1,4 @@
-.PHONY: check test docs results wheel
+.PHONY: check test oldest docs results wheel
 
 check:
 	ruff check .
@@ -9,6 +9,11 @@ check:
 
 test:
 	pytest -q -rs
+
+# The same tests on the oldest transformers that pyproject.toml allows, with what it needs beside it.
+oldest:
+	pip install --quiet --no-deps --target build/oldest transformers==5.4.0 'huggingface-hub>=1.5,<2' 'tokenizers>=0.22,<0.23'
+	PYTHONPATH=build/oldest pytest -q -rs
 
 docs:
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
