@@ -27,6 +27,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "ablation": scores.ablation,
     "ablation-cord": scores.ablation,
     "funsd-rows": scores.variants,
+    "funsd-scratch": scores.variants,
     "choices": scores.choices,
     "choices-cord": scores.choices,
     "choices-sroie": scores.choices,
