@@ -16,7 +16,7 @@ from pyarrow.parquet import write_table
 
 from formnet.cli.options import size
 from formnet.errors import SettingsError
-from formnet.scale import patience, places, plan, records
+from formnet.scale import patience, places, plan, reading, records
 from formnet.scale.bulk import Bulk, run
 from formnet.scale.places import Place, find_place
 from formnet.writers import write
@@ -177,14 +177,18 @@ class Stumbling(LocalFileSystem):
     cachable = False
     fails = left = 0
 
+    def stumble(self) -> None:
+        if self.left:
+            self.left -= 1
+            raise OSError("slow down")
+
     def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        self.stumble()
         file, store = super()._open(path, mode, **options), self
 
         class Unsteady:
             def read(self, size: int = -1) -> Any:
-                if store.left:
-                    store.left -= 1
-                    raise OSError("slow down")
+                store.stumble()
                 store.left = store.fails
                 return file.read(size)
 
@@ -211,6 +215,8 @@ def test_a_store_that_stumbles_is_asked_again(
 
     if fails == 2:
         assert taken(place) == taken(find_place(str(tmp_path / name)))
+        with reading._fetched(place) as copy:
+            assert copy.read_bytes() == (tmp_path / name).read_bytes()
     elif kind == "rows":  # once more than it is asked
         assert all(record.reason and "slow down" in record.reason for record in taken(place))
     else:

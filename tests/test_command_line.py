@@ -252,6 +252,8 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     again = json.loads(stdout(*ablation, "--variant", "FormNet"))["rows"]
     assert [row["variant"] for row in again] == [row["variant"] for row in ablated["rows"]]
     assert ["commit" in row for row in again] == [True, True, True, False]  # the last was measured again
+    with pytest.raises(SettingsError, match="of another test or other seeds"):
+        stdout(*ablation, "--variant", "FormNet", "--seed", "7")
 
     curve = json.loads(stdout("curve", str(config), "--test", corpus, "--documents", "1"))
     assert [point["documents"] for point in curve["points"]] == [1, 2]

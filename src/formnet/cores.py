@@ -26,7 +26,7 @@ def _allowed(files: tuple[str, ...]) -> int:
 
 
 def fast_in_bf16() -> bool:
-    """Whether the machine multiplies in bf16 itself; one that only imitates it takes twice as long as in float32."""
+    """Whether the machine multiplies in bf16 itself; one that only imitates it is slower than in float32."""
     import torch
 
     if torch.cuda.is_available():

@@ -64,15 +64,19 @@ def ablate(
 ) -> None:
     """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
     prepare(training=True)
-    from formnet.experiments.ablation import VARIANTS, beside
+    from formnet.experiments.ablation import VARIANTS, beside, refuse_others
     from formnet.experiments.ablation import ablate as run_all
     from formnet.training import FineTuning, load_settings
 
     run = load_settings(FineTuning, config, override or ())
     trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
-    result = run_all(run, test, seed or [0], trained, scored, variant or tuple(VARIANTS))
-    if variant and out is not None and out.is_file():
-        result = beside(result, json.loads(out.read_text(encoding="utf-8")))
+    seeds = seed or [0]
+    old = json.loads(out.read_text(encoding="utf-8")) if variant and out is not None and out.is_file() else None
+    if old is not None:
+        refuse_others(old, test, seeds)
+    result = run_all(run, test, seeds, trained, scored, variant or tuple(VARIANTS))
+    if old is not None:
+        result = beside(result, old)
     _give({"config": run.model_dump(mode="json"), **result}, out)
 
 

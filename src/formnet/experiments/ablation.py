@@ -46,10 +46,14 @@ def ablate(
     return {"test": test, "seeds": list(seeds), "rows": rows}
 
 
+def refuse_others(old: dict[str, Any], test: str, seeds: Sequence[int]) -> None:
+    """Refuse to put rows beside those of another test or other seeds, before any is trained."""
+    if (old.get("test"), old.get("seeds")) != (test, list(seeds)):
+        raise SettingsError("the figures there are of another test or other seeds; write to another file.")
+
+
 def beside(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     """Put new rows in the place of those that they measure again; a row that stays says which commit it is of."""
-    if any(new[part] != old[part] for part in ("test", "seeds")):
-        raise SettingsError("the figures there are of another test or other seeds; write to another file.")
     again = {(row["variant"], row["trained_in"]): row for row in new["rows"]}
     kept = [{"commit": old["commit"], **row} for row in old["rows"]]
     rows = [again.pop((row["variant"], row["trained_in"]), row) for row in kept]
