@@ -92,11 +92,9 @@ def draw_sizes(ours: Sequence[Sized], others: Sequence[Sized], path: Path) -> No
             height = float("-inf")
             for name, size, f1 in sorted(points, key=lambda point: point[2]):
                 height = max(f1, height + 0.5)  # no name on another
-                left = size > 200  # towards the middle, where there is room
-                place = {"xytext": (-6, -3), "ha": "right"} if left else {"xytext": (6, -3), "ha": "left"}
-                axes.annotate(name, (size, height), textcoords="offset points", fontsize=7, **place)
-        ticks = [20, 50, 100, 200, 500]
-        axes.set(xscale="log", xlim=(15, 700), xticks=ticks, xticklabels=[str(tick) for tick in ticks])
+                axes.annotate(name, (size, height), textcoords="offset points", fontsize=7, xytext=(6, -3))
+        ticks = [20, 50, 100, 200, 500, 1000]
+        axes.set(xscale="log", xlim=(15, 1700), xticks=ticks, xticklabels=[str(tick) for tick in ticks])
         axes.minorticks_off()
 
 
