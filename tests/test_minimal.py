@@ -1,12 +1,17 @@
 """Without any extra, everything but the rooms that need one can be imported, and commands say what they miss."""
 
+import re
 import subprocess
 import sys
+from importlib.metadata import requires
 
-EXTRAS = (
+NAMED = {
     "accelerate", "fastapi", "fsspec", "httpx", "matplotlib", "onnx", "onnxruntime", "onnxscript", "prometheus_client",
     "psutil", "pyarrow", "rapidocr", "ray", "starlette", "tensorboard", "uvicorn",
-)  # fmt: skip
+}  # fmt: skip
+#: What transformers brings along is always there; which of these that is differs from version to version.
+BROUGHT = {re.split(r"\W", need, maxsplit=1)[0] for need in requires("huggingface-hub") or () if "extra ==" not in need}
+EXTRAS = NAMED - BROUGHT
 #: Rooms that carry an extra's name, and what measures them.
 NEEDY = (
     "formnet.scale.",
