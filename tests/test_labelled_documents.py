@@ -68,8 +68,23 @@ def test_what_is_held_out_stays_held_out(documents: list[Document]) -> None:
     assert {d.id for d in kept}.isdisjoint(d.id for d in held)
     fewer_kept, _ = hold_out(many[:100], 0.2)
     assert {d.id for d in fewer_kept} <= {d.id for d in kept}
-    with pytest.raises(SettingsError, match="leaves one side empty"):
-        hold_out(many[:1], 0.2)
+
+
+def test_a_small_corpus_beside_a_large_one_need_not_be_split(vocabulary: Path, tmp_path: Path) -> None:
+    def written(name: str, count: int) -> str:
+        builds = [DocumentBuilder(f"{name} {number}") for number in range(count)]
+        for build in builds:
+            build.add_page(["9.00", "Tea"], [[0, 0, 9, 1], [0, 1, 9, 2]], 10, 10)
+            build.add_entity("total", [0])
+        write([build.done() for build in builds], tmp_path / f"{name}.jsonl")
+        return f"jsonl:{tmp_path / name}.jsonl"
+
+    small, large = written("small", 1), written("large", 50)
+    (head,) = load_labelled(settings_for(vocabulary, tmp_path, corpus=(small, large), held_out=0.2)).values()
+    assert len(head.training) + len(head.held_out) == 51
+    assert head.held_out
+    with pytest.raises(SettingsError, match="of 1 documents leaves one side empty"):
+        load_labelled(settings_for(vocabulary, tmp_path, corpus=small, held_out=0.2))
 
 
 def test_segment_boxes_are_the_entities(data: Path) -> None:

@@ -38,6 +38,11 @@ def load_labelled(run: FineTuning) -> dict[str, Labelled]:
             if parse_spec(spec)[0] not in looked_at:  # which is looked at once, whatever it belongs to
                 shared.held_out += part.held_out
             shared.once = shared.once and part.once
+    for part in heads.values():
+        if run.held_out and not (part.training and part.held_out):
+            count = len(part.training) + len(part.held_out)
+            told = f"held_out: {run.held_out:.0%} of {count} documents leaves one side empty"
+            raise SettingsError(f"{told}; take another share, or name a corpus as validation.")
     if not any(document.entities for part in heads.values() for document in part.training):
         raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
     return heads
@@ -96,9 +101,6 @@ def hold_out(documents: Sequence[Document], share: float) -> tuple[list[Document
     """Split by a hash of the id: a document stays on its side whatever else is in the corpus."""
     kept = [document for document in documents if _place(document) >= share]
     held = [document for document in documents if _place(document) < share]
-    if not kept or not held:
-        told = f"held_out: {share:.0%} of {len(documents)} documents leaves one side empty"
-        raise SettingsError(f"{told}; take another share, or name a corpus as validation.")
     return kept, held
 
 
