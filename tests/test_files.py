@@ -91,6 +91,21 @@ def test_an_empty_page_needs_no_engine(tmp_path: Path) -> None:
     assert [len(page.texts) for page in only(file, Nothing()).pages] == [0, 1]
 
 
+def test_a_page_of_outlines_is_read_by_ocr(tmp_path: Path) -> None:
+    file = tmp_path / "outlines.pdf"
+    file.write_bytes(text_pdf([(") Tj ET 72 600 200 9 re f BT (",)]))
+    (page,) = only(file, Nothing()).pages
+    assert page.read_by == "nothing"
+
+
+def test_a_hyphen_at_the_end_of_a_line_stays(tmp_path: Path) -> None:
+    file = tmp_path / "hyphen.pdf"
+    file.write_bytes(text_pdf([("Order ABC-", "DEF next")]))
+    (page,) = only(file, Nothing()).pages
+    assert page.texts == ("Order", "ABC-", "DEF", "next")
+    assert page.boxes[1, 2] > page.boxes[1, 0] + 40
+
+
 def test_an_encrypted_pdf_says_what_to_do(tmp_path: Path) -> None:
     plain, file = tmp_path / "plain.pdf", tmp_path / "secret.pdf"
     plain.write_bytes(text_pdf())

@@ -26,6 +26,8 @@ DOTS_PER_INCH = 200
 LONGEST_SIDE = 4000  # pixels, however large the page says it is
 
 _LOCK = RLock()
+#: What PDFium makes of a hyphen at the end of a line.
+_LINE_END_HYPHEN = 2
 #: Device units per point, since PDFium gives whole ones.
 _FINE = 64
 
@@ -127,16 +129,17 @@ def _words(text: Any, count: int) -> Iterator[tuple[list[int], Box]]:
     box: Box | None = None
     for i in range(count):
         code = pdfium.FPDFText_GetUnicode(text, i)
+        seen = code == _LINE_END_HYPHEN or not _is_space(code)
+        if seen and pdfium.FPDFText_GetCharBox(text, i, left, right, bottom, top):
+            codes.append(ord("-") if code == _LINE_END_HYPHEN else code)
+            x0, y0, x1, y1 = left.value, bottom.value, right.value, top.value
+            if box is not None:
+                x0, y0, x1, y1 = min(box[0], x0), min(box[1], y0), max(box[2], x1), max(box[3], y1)
+            box = (x0, y0, x1, y1)
         if _is_space(code):
             if codes and box is not None:
                 yield codes, box
             codes, box = [], None
-            continue
-        if not pdfium.FPDFText_GetCharBox(text, i, left, right, bottom, top):
-            continue
-        codes.append(code)
-        x0, y0, x1, y1 = left.value, bottom.value, right.value, top.value
-        box = (x0, y0, x1, y1) if box is None else (min(box[0], x0), min(box[1], y0), max(box[2], x1), max(box[3], y1))
     if codes and box is not None:
         yield codes, box
 
@@ -162,7 +165,7 @@ def _pictured(page: Any) -> float:
     """Give the share of the page that its pictures cover: a scan may come in strips."""
     width, height = page.get_size()
     covered = 0.0
-    for thing in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=2):
+    for thing in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
         left, bottom, right, top = thing.get_bounds()
         covered += float((right - left) * (top - bottom))
     return min(covered / max(float(width * height), 1e-9), 1.0)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from PIL import Image
+
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.ocr import OcrEngine
@@ -21,17 +23,20 @@ def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
     with open_pdf(path) as pages:
         for number in range(count_pages(pages)):
             layer = text_layer(pages, number, path)
-            if speaks_for_itself(layer):
+            image = None if speaks_for_itself(layer) else picture(pages, number)
+            if image is None or (not layer.texts and _is_blank(image)):
                 own = (layer.texts, layer.boxes, layer.width, layer.height)
                 build.add_page(*own, image=path, frame=number, read_by=OWN_TEXT)
             else:
-                image = picture(pages, number)
                 add_picture(build, image, engine(), path, number, layer.width / image.width)
     yield build.done()
 
 
 def speaks_for_itself(layer: TextLayer) -> bool:
-    """Decide whether a page's own words are what it shows; a page with neither words nor pictures is simply empty."""
-    if not layer.texts:
-        return layer.pictured == 0
+    """Decide whether a page's own words are what it shows; without any, it may show outlines of letters, or a scan."""
     return layer.is_readable and (layer.pictured < COVERED or layer.written >= STAMP)
+
+
+def _is_blank(image: Image.Image) -> bool:
+    """Tell whether a picture is all of one colour."""
+    return all(low == high for low, high in image.getextrema())
