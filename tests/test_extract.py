@@ -15,7 +15,7 @@ import torch
 from torch._dynamo.utils import counters
 from typer.testing import CliRunner
 
-from formnet.answers import COLUMNS, entity_answer, safe_cell
+from formnet.answers import COLUMNS, entity_answer, rows, safe_cell
 from formnet.builder import DocumentBuilder
 from formnet.cli import app
 from formnet.cli.extract import _print as print_table
@@ -177,6 +177,21 @@ def test_every_format_says_the_same(model: Path, extractor: Extractor, pdf: Path
     file = tmp_path / "fields.csv"
     assert formnet("extract", pdf, "--model", model, "-o", file) == ""
     assert list(csv.reader(StringIO(file.read_text()))) == rows
+
+
+def test_dates_are_read_as_the_model_knows_them(extractor: Extractor, model: Path, pdf: Path) -> None:
+    assert Extractor.from_pretrained("receipts").day_first
+    assert all(entity.day_first is None for entity in extractor.extract(pdf).entities)
+    told = Extractor.from_pretrained(model, day_first=True).extract(pdf).entities[0]
+    date = replace(told, label="date", text="03/04/2018")
+    assert entity_answer(date)["value"] == {"kind": "date", "value": "2018-04-03", "ambiguous": True}
+    assert entity_answer(replace(date, day_first=None))["value"]["value"] == "2018-03-04"
+    build = DocumentBuilder("a")
+    build.add_page(["03/04/2018"], [[0, 0, 9, 1]], 10, 10)
+    document = build.done()
+    document = replace(document, entities=(document.entity("date", [0]),))
+    (row,) = rows(document)
+    assert dict(zip(COLUMNS, row, strict=True))["ambiguous"] == "yes"
 
 
 def test_a_bad_file_is_told_and_the_others_go_on(model: Path, pdf: Path, tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from formnet.alignment.meanings import figure
 from formnet.document import Document, Entity
 from formnet.values import normalise
 
-COLUMNS = ("document", "page", "label", "text", "value", "score", "ocr_score", "review", "x0", "y0", "x1", "y1")
+COLUMNS = (
+    "document", "page", "label", "text", "value", "ambiguous", "score", "ocr_score", "review", "x0", "y0", "x1", "y1"
+)  # fmt: skip
 
 
 def needs_review(entity: Entity, least: float) -> bool:
@@ -32,7 +34,7 @@ def answer(document: Document, least: float = 0.0) -> dict[str, Any]:
 
 def entity_answer(entity: Entity, least: float = 0.0) -> dict[str, Any]:
     """Give one entity as plain data: the text as printed, what it says beside it."""
-    value = normalise(entity.text, entity.label)
+    value = normalise(entity.text, entity.label, day_first=entity.day_first)
     return {
         "label": entity.label,
         "text": entity.text,
@@ -57,6 +59,7 @@ def rows(document: Document, least: float = 0.0) -> Iterator[list[Any]]:
             told["label"],
             told["text"],
             written(told["value"]),
+            "yes" if (told["value"] or {}).get("ambiguous") else "",
             told["score"],
             told["ocr_score"],
             "yes" if told["review"] else "",

@@ -58,6 +58,7 @@ class Entity:
     boxes: tuple[Box, ...]  # one a line
     score: float | None = None  # the probability that it is just this
     ocr_score: float | None = None  # of the word that the OCR engine was least sure of
+    day_first: bool | None = None  # whether 03/04 is in April, where who found it knows
 
     def __repr__(self) -> str:
         score = "" if self.score is None else f", {self.score:.3f}"

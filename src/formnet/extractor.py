@@ -59,10 +59,12 @@ class Extractor:
         batch_pieces: int | None = None,
         bf16: bool = False,
         ocr: str | OcrEngine = "auto",
+        day_first: bool | None = None,
     ):
         self.model, self.bf16, self.ocr = model, bf16, ocr
         self.batch_pieces = batch_pieces or (ONNX_BATCH_PIECES if isinstance(model, OnnxNetwork) else BATCH_PIECES)
         self.heads = heads_of(model.config)
+        self.day_first: bool | None = model.config.day_first if day_first is None else day_first
         self.encoder = Encoder(tokenizer)
 
     @classmethod
@@ -139,7 +141,8 @@ class Extractor:
     def decode(self, head: str, scores: Scores, documents: list[Document]) -> list[list[Entity]]:
         """Give the entities that a head's scores [B, W, T] say."""
         scaled, everywhere = scores / self.temperature(head), self.model.config.everywhere
-        return decode(scaled, documents, self.heads[head], once=self.once(head), everywhere=everywhere)
+        found = decode(scaled, documents, self.heads[head], once=self.once(head), everywhere=everywhere)
+        return [[replace(entity, day_first=self.day_first) for entity in entities] for entities in found]
 
     def by_head(self, scores: Scores) -> dict[str, Scores]:
         """Take scores [..., T] apart into each head's."""

@@ -42,6 +42,10 @@ def extract(
     min_score: Annotated[
         float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
     ] = 0.0,
+    day_first: Annotated[
+        bool | None,
+        typer.Option("--day-first/--month-first", help="How to read 03/04/2019; else as the model knows it."),
+    ] = None,
 ) -> None:
     """Read documents and give their fields; exit with 1 if some file could not be read."""
     prepare()
@@ -53,7 +57,7 @@ def extract(
         form = _by_name(output) or (Output.table if output is None and sys.stdout.isatty() else Output.json)
     if form == Output.table and output is not None:
         raise typer.BadParameter("a table is for terminals; write json, jsonl or csv to a file")
-    extractor = Extractor.from_pretrained(model, ocr=ocr)
+    extractor = Extractor.from_pretrained(model, ocr=ocr, day_first=day_first)
     failed: list[Path] = []
     kept: list[Document] = []
     names: dict[str, str] = {}
@@ -141,7 +145,8 @@ def _print(document: "Document", least: float) -> None:
     for entity, row in zip(document.entities, rows(document, least), strict=True):
         sure, ocr = ("" if score is None else f"{score:.2f}" for score in (entity.score, entity.ocr_score))
         review = needs_review(entity, least)
-        cells = (_plain(entity.label), _plain(entity.text), _plain(str(row[4])), str(row[1]))
+        value = f"{row[4]} ?" if row[5] else row[4]
+        cells = (_plain(entity.label), _plain(entity.text), _plain(value), str(row[1]))
         table.add_row(*cells, f"{sure} ?" if review else sure, ocr, style="yellow" if review else None)
     if document.entities:
         Console().print(table)

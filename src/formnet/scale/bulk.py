@@ -29,7 +29,7 @@ from formnet.scale.plan import in_blocks, missing_shards, write_plan
 from formnet.scale.progress import BulkProgress, most_memory
 from formnet.scale.reading import Limits, read_shards
 
-SCHEMA = "formnet.bulk/1"
+SCHEMA = "formnet.bulk/2"
 MANIFEST = "manifest.json"
 
 #: Of each core, what the network is promised and what reading is: OCR is work, lines of JSON are hardly any.

@@ -18,6 +18,7 @@ _ENTITY = pa.struct(
         ("text", pa.string()),
         ("value", pa.string()),
         ("currency", pa.string()),
+        ("ambiguous", pa.bool_()),
         ("page", pa.int32()),
         ("score", pa.float64()),
         ("ocr_score", pa.float64()),
@@ -82,7 +83,8 @@ def part_name(number: int) -> str:
 def _entity(entity: Entity, least: float) -> Row:
     told = entity_answer(entity, least)
     value = told.pop("value") or {}
-    return {**told, "value": value.get("value"), "currency": value.get("currency")}
+    ambiguous = value.get("ambiguous", False)
+    return {**told, "value": value.get("value"), "currency": value.get("currency"), "ambiguous": ambiguous}
 
 
 def _parquet(rows: Sequence[Row], schema: pa.Schema) -> pa.Buffer:

@@ -88,6 +88,7 @@ def _figure(
 def _row(entity: Entity, name: str, colours: dict[str, Colour], least: float) -> str:
     told = entity_answer(entity, least)
     value = written(told["value"])
+    value += " ?" if (told["value"] or {}).get("ambiguous") else ""
     said = f"<br><small>{escape(value)}</small>" if value else ""
     colour = "rgb({},{},{})".format(*colours[entity.label])
     doubt = " class=doubt" if told["review"] else ""
