@@ -19,7 +19,7 @@ from formnet.extractor import Extractor
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
 from formnet.readers import read
 from formnet.training.finetune import finetune
-from formnet.training.folder import claim_folder
+from formnet.training.folder import claim_folder, last_checkpoint
 from formnet.training.pretrain import pretrain, steps_done
 from formnet.training.settings import FineTuning, PreTraining, make_settings
 from formnet.training.start import load_start
@@ -118,7 +118,7 @@ def test_a_run_killed_goes_on_as_if_nothing_had_happened(
     own = {
         "train": {
             "corpus": f"jsonl:{ROOT / 'examples/documents.jsonl'}",
-            "epochs": 24,  # of one step each, so that every step's loss is logged
+            "epochs": 12,  # of two steps each: a checkpoint may be in the midst of what is logged as one
             "augmentation": {"drop": 0.1, "jitter": 0.1},
         },
         "pretrain": {"pages": [str(file) for file in pages], "steps": 24, "look_every": 1, "shuffle": 5},
@@ -135,7 +135,7 @@ def test_a_run_killed_goes_on_as_if_nothing_had_happened(
     assert start(whole).wait(timeout=300) == 0
     moment = random.randrange(4, 20)
     process = start(killed)
-    while steps_done_or_none(killed) < moment and process.poll() is None:
+    while steps_done(killed) < moment and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL, "the run was over before it was killed"
@@ -146,11 +146,15 @@ def test_a_run_killed_goes_on_as_if_nothing_had_happened(
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
-def steps_done_or_none(output: Path) -> int:
-    try:
-        return steps_done(output)
-    except (OSError, ValueError):  # a checkpoint is being written
-        return 0
+def test_a_checkpoint_that_was_being_written_is_passed_over(tmp_path: Path) -> None:
+    assert steps_done(tmp_path) == 0
+    for step, written in ((5, '{"global_step": 5}'), (10, '{"global_'), (9, None)):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        if written:
+            (folder / "trainer_state.json").write_text(written)
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-5"
+    assert steps_done(tmp_path) == 5
 
 
 def test_two_processes_give_the_gradients_of_one(vocabulary: Path, tmp_path: Path) -> None:

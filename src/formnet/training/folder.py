@@ -3,6 +3,7 @@
 import json
 import shutil
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from formnet.errors import SettingsError
@@ -36,6 +37,20 @@ def claim_folder(run: Run, *, resume: bool) -> None:
         for name in LEFT_BEHIND:
             (run.output / name).unlink(missing_ok=True)
     file.write_text(json.dumps(told, indent=2), encoding="utf-8")
+
+
+def last_checkpoint(output: Path) -> Path | None:
+    """Give the newest checkpoint that is whole: its state is written last, and a kill may have come before."""
+    newest = sorted(output.glob("checkpoint-*"), key=lambda folder: int(folder.name.rpartition("-")[2]), reverse=True)
+    return next((folder for folder in newest if read_state(folder) is not None), None)
+
+
+def read_state(folder: Path) -> dict[str, Any] | None:
+    """Give what the Trainer wrote down in a folder, if it did so to the end."""
+    with suppress(OSError, ValueError):
+        state: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        return state
+    return None
 
 
 def _differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -1,6 +1,5 @@
 """Pre-training: a masked language model over unlabelled pages (Section 4.2 of the paper)."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,13 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import set_seed
-from transformers.trainer_utils import get_last_checkpoint
 
 from formnet.encoding import Encoder, buckets
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
 from formnet.training.batching import TensorBatch
-from formnet.training.folder import STATE, claim_folder
+from formnet.training.folder import claim_folder, last_checkpoint, read_state
 from formnet.training.masking import Masker
 from formnet.training.pages import PageStream, masked_batch
 from formnet.training.settings import PreTraining
@@ -24,7 +22,7 @@ from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_thr
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     """Train, leave in `run.output` what fine-tuning starts from, and give the curve; what is over is left so."""
-    if resume and (run.output / STATE).is_file() and _state(run.output / STATE)["global_step"] >= run.steps:
+    if resume and (read_state(run.output) or {}).get("global_step", -1) >= run.steps:
         claim_folder(run, resume=True)
         return curve(run)
     missing = [str(file) for file in run.pages if not file.is_file()]
@@ -67,7 +65,9 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
 
 def curve(run: PreTraining) -> dict[str, Any]:
     """Give what a run saw as it went: the loss on pages trained on, and loss and accuracy on pages held out."""
-    history = _state(run.output / STATE)["log_history"]
+    state = read_state(run.output)
+    assert state is not None
+    history = state["log_history"]
     return {
         "steps": run.steps,
         "training": [{"step": at["step"], "loss": at["loss"]} for at in history if "loss" in at],
@@ -79,17 +79,11 @@ def curve(run: PreTraining) -> dict[str, Any]:
     }
 
 
-def _state(file: Path) -> dict[str, Any]:
-    state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return state
-
-
 def steps_done(output: Path) -> int:
     """Tell how many steps the last checkpoint has behind it."""
-    last = get_last_checkpoint(str(output)) if output.is_dir() else None
-    if last is None:
-        return 0
-    return int(_state(Path(last) / STATE)["global_step"])
+    last = last_checkpoint(output)
+    state = None if last is None else read_state(last)
+    return 0 if state is None else int(state["global_step"])
 
 
 def look_at_pages(stream: PageStream, masker: Masker, run: PreTraining) -> Look:

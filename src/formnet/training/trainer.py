@@ -1,18 +1,21 @@
 """transformers' Trainer with our batches, our groups of weights and our look at what was held out."""
 
 import atexit
+import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed
 from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
-from transformers.trainer_utils import get_last_checkpoint
 
+from formnet.training.folder import last_checkpoint
 from formnet.training.optimiser import freeze, parameter_groups
 from formnet.training.progress import Progress
 from formnet.training.settings import Run
@@ -29,6 +32,7 @@ class FormNetTrainer(Trainer):
         # There is nothing to evaluate on but what `look` has, which Trainer need not know.
         super().__init__(begun.model, _arguments(run, look is not None, **arguments), eval_dataset={})
         self.run_settings, self.batches, self.look, self.new = run, batches, look, begun.new
+        self.carried: tuple[float, int] | None = None  # loss not logged yet, and the step since which
         self.remove_callback(ProgressCallback)
         self.remove_callback(PrinterCallback)
         self.add_callback(Progress())
@@ -58,14 +62,42 @@ class FormNetTrainer(Trainer):
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
+    def _maybe_log_save_evaluate(self, tr_loss: Tensor, *arguments: Any, **options: Any) -> None:
+        """Go on adding up the loss for the next line of the log where the checkpoint was in the midst of it."""
+        if self.carried is not None:
+            (loss, self._globalstep_last_logged), self.carried = self.carried, None
+            tr_loss += loss
+        super()._maybe_log_save_evaluate(tr_loss, *arguments, **options)
+
+    def _save_checkpoint(self, *arguments: Any) -> None:
+        """Write down beside it what was not logged yet."""
+        folder = self.run_settings.output / f"checkpoint-{self.state.global_step}"
+        folder.mkdir(parents=True, exist_ok=True)
+        unlogged = float(self._tr_loss), self._globalstep_last_logged
+        _unlogged_file(folder).write_text(json.dumps(unlogged), encoding="utf-8")
+        super()._save_checkpoint(*arguments)
+
     def run(self, *, resume: bool) -> None:
         """Train, from the last checkpoint if there is one and it is wanted, and leave the folder whole."""
         atexit.register(leave_group)
-        output = self.run_settings.output
-        last = get_last_checkpoint(str(output)) if resume and output.is_dir() else None
-        self.train(resume_from_checkpoint=last)
+        last = last_checkpoint(self.run_settings.output) if resume else None
+        if last is not None:
+            self.carried = _read_unlogged(last)
+        self.train(resume_from_checkpoint=None if last is None else str(last))
         self.save_model()
         self.save_state()
+
+
+def _unlogged_file(checkpoint: Path) -> Path:
+    """Name the file for this process: each has losses of its own."""
+    return checkpoint / f"unlogged-{this_process()[0]}.json"
+
+
+def _read_unlogged(checkpoint: Path) -> tuple[float, int] | None:
+    with suppress(OSError, ValueError):
+        loss, since = json.loads(_unlogged_file(checkpoint).read_text(encoding="utf-8"))
+        return float(loss), int(since)
+    return None
 
 
 class SaveByTime(TrainerCallback):
@@ -78,7 +110,12 @@ class SaveByTime(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> TrainerControl:
         """Save if it is time."""
-        if monotonic() - self.last >= self.seconds:
+        due = monotonic() - self.last >= self.seconds
+        if distributed.is_available() and distributed.is_initialized():  # all at one step, by the first one's clock
+            said = torch.tensor(int(due), device=args.device)
+            distributed.broadcast(said, 0)
+            due = bool(said)
+        if due:
             control.should_save, self.last = True, monotonic()
         return control
 
