@@ -74,6 +74,15 @@ def test_textract_pages_may_come_in_several_answers(tmp_path: Path) -> None:
         only(saved(tmp_path, first))
 
 
+def test_textract_pages_asked_for_one_by_one_are_not_laid_on_each_other(tmp_path: Path) -> None:
+    answers = [{"Blocks": [{**one, "Id": f"{one['Id']}{n}"} for one in amazon()["Blocks"]]} for n in (1, 2)]
+    for answer in answers:
+        for one in answer["Blocks"]:
+            one.pop("Page", None)
+    document = only(saved(tmp_path, answers))
+    assert [sorted(page.texts) for page in document.pages] == [["alone", "hello", "world"]] * 2
+
+
 @pytest.mark.parametrize(
     "polygon", [(1, 1, 3, 1.5, 3, 2, 1, 2), [{"x": 1, "y": 2}, {"x": 3, "y": 1}, {"x": 3, "y": 2}, {"x": 1, "y": 1}]]
 )

@@ -27,6 +27,8 @@ from formnet.readers import read, read_one
 from formnet.writers import write
 from paper import LINES
 
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
 # The object
 
 run = CliRunner()
@@ -202,6 +204,26 @@ def test_a_bad_file_is_told_and_the_others_go_on(model: Path, pdf: Path, tmp_pat
     assert len(result.stdout.splitlines()) == 1
     assert f"formnet: {bad}: cannot be opened as a PDF" in result.stderr
     assert "1 of 2 files could not be read" in result.stderr
+
+
+def test_a_bad_line_is_told_and_the_others_go_on(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "many.jsonl"
+    good = (EXAMPLES / "documents.jsonl").read_text().splitlines()
+    file.write_text("\n".join([good[0], "{}", good[1]]))
+    result = run.invoke(app, ["extract", str(file), "--model", str(model), "--format", "jsonl"])
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 2
+    assert f"formnet: {file}, line 2: a document needs an 'id'" in result.stderr
+
+
+def test_what_warming_up_chose_is_not_saved(extractor: Extractor, tmp_path: Path) -> None:
+    extractor.model.config.attention_backend = "compiled"
+    try:
+        extractor.save_pretrained(tmp_path)
+        assert extractor.model.config.attention_backend == "compiled"
+    finally:
+        extractor.model.config.attention_backend = "auto"
+    assert json.loads((tmp_path / "config.json").read_text())["attention_backend"] == "auto"
 
 
 def test_a_folder_is_searched(model: Path, pdf: Path, tmp_path: Path) -> None:

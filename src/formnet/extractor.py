@@ -84,10 +84,16 @@ class Extractor:
         if isinstance(self.model, OnnxNetwork):
             raise SettingsError(f"{folder}: an exported network cannot be saved again; copy its folder.")
         refuse_other_forms(Path(folder), WEIGHTS if compact else SAFE_WEIGHTS_NAME)
-        if compact:
-            save_compact(self.model, Path(folder))
-        else:
-            self.model.save_pretrained(folder)
+        config, backend = self.model.config, self.model.config.attention_backend
+        if backend == "compiled":  # which warming up chose for this machine
+            config.attention_backend = "auto"
+        try:
+            if compact:
+                save_compact(self.model, Path(folder))
+            else:
+                self.model.save_pretrained(folder)
+        finally:
+            config.attention_backend = backend
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
 
     @overload

@@ -82,7 +82,7 @@ def extract(
 
         write_report(kept, report, min_score, f"model {model}")
     if failed:
-        typer.echo(f"formnet: {len(failed)} of {len(paths)} files could not be read.", err=True)
+        typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read, or not all of it.", err=True)
         raise typer.Exit(1)
 
 
@@ -95,18 +95,27 @@ def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> 
     from rich.console import Console
     from rich.progress import track
 
+    from formnet.document import Document
     from formnet.errors import FormNetError
-    from formnet.readers import read
+    from formnet.readers import read_each
 
     console = Console(stderr=True)
     shown = len(paths) > 1 and console.is_terminal
     for path in track(paths, "reading", console=console, transient=True) if shown else paths:
         try:
-            yield from read(path, extractor.ocr)
+            for document in read_each(path, extractor.ocr):
+                if isinstance(document, Document):
+                    yield document
+                else:
+                    _tell(path, document, failed)
         except (FormNetError, OSError) as error:
-            failed.append(path)
-            message = str(error)
-            typer.echo(f"formnet: {message if str(path) in message else f'{path}: {message}'}", err=True)
+            _tell(path, error, failed)
+
+
+def _tell(path: Path, error: Exception, failed: list[Path]) -> None:
+    failed.append(path)
+    message = str(error)
+    typer.echo(f"formnet: {message if str(path) in message else f'{path}: {message}'}", err=True)
 
 
 def _expand(files: list[Path]) -> Iterator[Path]:

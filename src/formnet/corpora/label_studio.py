@@ -58,7 +58,7 @@ class LabelStudio(Corpus):
     @cached_property
     def _words(self) -> dict[str, Document]:
         file = (self.path.parent if self.path.is_file() else self.path) / WORDS
-        return {document.id: document for document in jsonl.read(file)} if file.is_file() else {}
+        return {document.id: document for document in map(jsonl.parse, jsonl.lines(file))} if file.is_file() else {}
 
     def _files(self) -> dict[str, Path]:
         files = [self.path] if self.path.is_file() else sorted(self.path.glob("*.json"))

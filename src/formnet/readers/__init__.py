@@ -1,7 +1,6 @@
 """A file → Documents. One file a format; what a file is, its first bytes say, and its name only where they do not."""
 
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -43,16 +42,30 @@ def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
     A PDF, a picture or a page of markup is one document; JSONL and Parquet hold many, and those keep their words as
     they are, since others may know them by number.
     """
+    return map(_sound, read_each(path, ocr))
+
+
+def read_each(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document | DocumentError]:
+    """Give the same, and in place of each of many documents that cannot be had, why."""
     path = Path(path)
     refuse_large(path)
     kind = kind_of(path)
     module = import_module(f"{__name__}.{kind}")
+    if kind in _OWN:
+        each: Iterator[Document | DocumentError] = module.each(path)
+        return each
     if kind in _SEEING:
-        engine = cache(lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)  # not looked for unless it is needed
-        documents: Iterator[Document] = module.read(path, engine)
+        # An engine is not looked for unless it is needed.
+        documents: Iterator[Document] = module.read(path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)
     else:
         documents = module.read(path)
-    return documents if kind in (*_OWN, "cloud") else map(split_ranges, documents)
+    return documents if kind == "cloud" else map(split_ranges, documents)
+
+
+def _sound(document: Document | DocumentError) -> Document:
+    if isinstance(document, DocumentError):
+        raise document
+    return document
 
 
 def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:

@@ -46,9 +46,16 @@ class Line(NamedTuple):
         return f"{self.file}, line {self.number}"
 
 
-def read(path: Path) -> Iterator[Document]:
-    """Give the documents in a file, one at a time."""
-    return map(parse, lines(path))
+def each(path: Path) -> Iterator[Document | DocumentError]:
+    """Give the documents in a file, one at a time, or why one cannot be had; those after it go on."""
+    try:
+        for line in lines(path):
+            try:
+                yield parse(line)
+            except DocumentError as error:
+                yield error
+    except DocumentError as error:  # and what would follow is lost, too
+        yield error
 
 
 def count(path: Path) -> int:

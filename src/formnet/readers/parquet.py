@@ -25,21 +25,24 @@ def count(path: Path) -> int:
         return int(file.metadata.num_rows)
 
 
-def read(path: Path) -> Iterator[Document]:
-    """Give the documents in a file, a few rows in memory at a time."""
+def each(path: Path) -> Iterator[Document | DocumentError]:
+    """Give the documents in a file, or why one cannot be had; a few rows are in memory at a time."""
     number = 0
-    with _open(path) as file:
-        try:
+    try:
+        with _open(path) as file:
             columns = [name for name in file.schema_arrow.names if name in COLUMNS]
             if not columns:
-                raise DocumentError(f"has no column of a document; those are {', '.join(COLUMNS)}.")
+                raise DocumentError(f"{path}: has no column of a document; those are {', '.join(COLUMNS)}.")
             for row in each_row(file, range(file.metadata.num_row_groups), columns):
                 number += 1
-                if row.nbytes > LONGEST_LINE:
-                    raise LimitError(f"holds more than {LONGEST_LINE >> 20} MiB; split the document.")
-                yield from_json(_cells(row), base=path.parent)
-        except DocumentError as error:
-            raise type(error)(f"{path}, row {number}: {error}") from error
+                try:
+                    if row.nbytes > LONGEST_LINE:
+                        raise LimitError(f"holds more than {LONGEST_LINE >> 20} MiB; split the document.")
+                    yield from_json(_cells(row), base=path.parent)
+                except DocumentError as error:
+                    yield type(error)(f"{path}, row {number}: {error}")
+    except DocumentError as error:  # and what would follow is lost, too
+        yield error if str(path) in str(error) else type(error)(f"{path}, after row {number}: {error}")
 
 
 def each_row(file: Any, groups: Iterable[int], columns: Sequence[str] | None = None) -> Iterator[Any]:

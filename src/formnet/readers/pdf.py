@@ -39,4 +39,5 @@ def speaks_for_itself(layer: TextLayer) -> bool:
 
 def _is_blank(image: Image.Image) -> bool:
     """Tell whether a picture is all of one colour."""
-    return all(low == high for low, high in image.getextrema())
+    low, high = image.convert("L").getextrema()
+    return low == high

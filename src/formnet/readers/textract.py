@@ -45,7 +45,8 @@ def wrote(data: Any) -> bool:
 def parse(data: Any, path: Path) -> Document:
     """Give the document that Textract's blocks say."""
     answers = data if isinstance(data, list) else [data]
-    blocks = [block for answer in answers for block in _blocks(answer, str(path))]
+    # Who asks page by page is not told which page it is.
+    blocks = [(block, page) for page, answer in enumerate(answers, 1) for block in _blocks(answer, str(path))]
     pages: dict[int, list[Word]] = {}
     for block, kind, page in _in_line_order(blocks, path):
         words = pages.setdefault(page, [])
@@ -86,20 +87,20 @@ def _page(words: Sequence[Word]) -> WordPage:
     return page
 
 
-def _in_line_order(blocks: Sequence[Any], path: Path) -> Iterator[tuple[Any, str, int]]:
+def _in_line_order(blocks: Sequence[tuple[Any, int]], path: Path) -> Iterator[tuple[Any, str, int]]:
     """Give pages and words with their page's number: words as their lines name them, then those without a line."""
     words: dict[str, tuple[Any, str, int]] = {}
     lines: list[Any] = []
-    for i, block in enumerate(blocks):
+    for i, (block, number) in enumerate(blocks):
         where = f"{path}, block {i}"
         kind = get(block, "BlockType", str, where)
         page = find(block, "Page", int, where)
         if kind == "PAGE":
-            yield block, kind, 1 if page is None else page
+            yield block, kind, number if page is None else page
         elif kind == "LINE":
             lines.append((block, where))
         elif kind == "WORD":
-            words[get(block, "Id", str, where)] = block, kind, 1 if page is None else page
+            words[get(block, "Id", str, where)] = block, kind, number if page is None else page
     for line, where in lines:
         for relation in find(line, "Relationships", list, where) or ():
             for name in find(relation, "Ids", list, where) or ():
