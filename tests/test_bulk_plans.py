@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from formnet.cli.options import size
 from formnet.errors import SettingsError
 from formnet.scale import patience, places, plan, reading, records
 from formnet.scale.bulk import Bulk, run
+from formnet.scale.isolation import within_memory
 from formnet.scale.places import Place, find_place
 from formnet.writers import write
 from plain_documents import documents
@@ -112,6 +114,16 @@ def test_rows_that_unpack_without_end_are_refused_alone(tmp_path: Path) -> None:
     large, small = records.rows(find_place(str(tmp_path / "a.parquet")), 0, 2)
     assert "longer than 64 MiB" in (large.reason or "")
     assert json.loads(small.raw or b"")["words"] == ["w"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be limited")
+def test_a_few_bytes_that_unpack_to_many_cost_only_themselves(tmp_path: Path) -> None:
+    file = tmp_path / "bomb.parquet"
+    write_table(pa.table({"id": ["x" * 2**22] * 256}), file)
+    assert file.stat().st_size < 2**20
+    found = list(within_memory(records.rows(find_place(str(file)), 0, 256), 2**26))
+    assert len(found) == 256
+    assert all(record.raw is None and "cannot be read" in str(record.reason) for record in found)
 
 
 def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +227,9 @@ def test_a_store_that_stumbles_is_asked_again(
 
     if fails == 2:
         assert taken(place) == taken(find_place(str(tmp_path / name)))
-        with reading._fetched(place) as copy:
-            assert copy.read_bytes() == (tmp_path / name).read_bytes()
+        (tmp_path / "fetched").mkdir()
+        copy = reading._fetched(place, tmp_path / "fetched")
+        assert copy.read_bytes() == (tmp_path / name).read_bytes()
     elif kind == "rows":  # once more than it is asked
         assert all(record.reason and "slow down" in record.reason for record in taken(place))
     else:

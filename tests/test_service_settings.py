@@ -1,10 +1,12 @@
 """The service without Ray: settings that cannot be, and names of files that are only shown."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from formnet.errors import SettingsError
+from formnet.scale.service.application import _refuse_taken
 from formnet.scale.service.bodies import plain_name
 from formnet.scale.service.keys import load_digests
 from formnet.scale.service.settings import Settings, name_of
@@ -30,6 +32,23 @@ def test_settings_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load_digests(tmp_path / "keys")
     (tmp_path / "keys").write_text("long enough\n", encoding="utf-8-sig")
     assert len(load_digests(tmp_path / "keys")) == 1
+
+
+def test_the_engine_is_the_one_chosen_where_the_service_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORMNET_OCR", "tesseract")
+    assert Settings().ocr == "tesseract"
+    assert Settings(ocr="rapidocr").ocr == "rapidocr"
+
+
+def test_an_address_may_be_a_long_one() -> None:
+    try:
+        taken = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("there is no IPv6 here")
+    with taken:
+        _refuse_taken("::1", 0)
+        with pytest.raises(SettingsError, match="cannot listen on ::1"):
+            _refuse_taken("::1", taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(

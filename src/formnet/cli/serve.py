@@ -67,6 +67,6 @@ def serve(
         for number in (signal.SIGINT, signal.SIGTERM):  # Ray has its own until now
             signal.signal(number, lambda *_: ended.set())
         folder = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray/session_latest/logs/serve"  # noqa: S108 - Ray's
-        typer.echo(f"FormNet answers at http://{host}:{port}/ and logs to {folder}")
+        typer.echo(f"FormNet answers at http://{f'[{host}]' if ':' in host else host}:{port}/ and logs to {folder}")
         ended.wait()
         typer.echo("Ending; what is under way is finished first.")

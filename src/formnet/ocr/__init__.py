@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from shutil import which
@@ -45,29 +46,38 @@ class OcrEngine(Protocol):
 
 
 def find_engine(name: str = "auto") -> OcrEngine:
-    """Give an engine: the first that is installed, one by name, `tesseract:deu+eng`, or anybody's by `module:Class`."""
-    name = _chosen(name)
+    """Give an engine: the first that is installed, one by name, `tesseract:deu+eng`, or anybody's by `module:Class`.
+
+    Ours are made once a process: a network that is loaded stays.
+    """
+    name = chosen(name)
     own, _, detail = name.partition(":")
     if own not in ("auto", *ENGINES):
         theirs: OcrEngine = _class_of(name)()
         return theirs
     for candidate in ENGINES if own == "auto" else (own,):
         if is_installed(candidate):
-            engine: OcrEngine = import_module(ENGINES[candidate][0]).Engine(*filter(None, [detail]))
-            return engine
+            return _kept(candidate, detail)
     ways = [ENGINES[own][1]] if own != "auto" else [way for _, way in ENGINES.values()]
     what = "no OCR engine is" if own == "auto" else f"the OCR engine {own!r} is not"
     raise OcrError(f"{what} installed, and a picture has no words without one; run {', or '.join(ways)}.")
 
 
+@cache
+def _kept(name: str, detail: str) -> OcrEngine:
+    engine: OcrEngine = import_module(ENGINES[name][0]).Engine(*filter(None, [detail]))
+    return engine
+
+
 def refuse_unknown(name: str) -> None:
     """Refuse a name that no engine has, before any work begins; the engine need not be installed here."""
-    own = _chosen(name).partition(":")[0]
-    if own not in ("auto", *ENGINES):
-        _class_of(_chosen(name))
+    name = chosen(name)
+    if name.partition(":")[0] not in ("auto", *ENGINES):
+        _class_of(name)
 
 
-def _chosen(name: str) -> str:
+def chosen(name: str) -> str:
+    """Give the name of the engine meant: where it is left open, the one that this process's variable names."""
     name = os.environ.get(CHOICE) or name if name == "auto" else name
     own, _, detail = name.partition(":")
     if detail and own in ("auto", "rapidocr"):

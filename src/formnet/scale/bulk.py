@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,7 +19,7 @@ from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, SettingsError
 from formnet.models import find_model, portable
-from formnet.ocr import refuse_unknown
+from formnet.ocr import chosen, refuse_unknown
 from formnet.scale.attempts import count_attempts
 from formnet.scale.cluster import cluster
 from formnet.scale.extraction import ExtractionActor, Work
@@ -75,6 +75,7 @@ class Summary:
 def run(bulk: Bulk, *, shown: bool = True) -> Summary:
     """Do what is missing of a bulk run."""
     start = perf_counter()
+    bulk = replace(bulk, ocr=chosen(bulk.ocr))  # as it is here, wherever files are read
     output = find_place(bulk.output)
     with _explained(output):
         shards = _begin(bulk, output)

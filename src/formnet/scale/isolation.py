@@ -5,13 +5,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pyarrow as pa
 import ray
 from ray.exceptions import OutOfMemoryError, RayError, WorkerCrashedError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from formnet.errors import FormNetError
+
+Item = TypeVar("Item")
 
 
 class LostError(FormNetError):
@@ -39,6 +42,11 @@ def alone(task: Any, *arguments: Any, seconds: float) -> Any:
         raise LostError(f"was lost: {str(error).strip().splitlines()[-1]}") from error
 
 
+def count_arrow() -> None:
+    """Let Arrow take memory as others do: its usual pool sets gigabytes aside, and would seem to have taken them."""
+    pa.set_memory_pool(pa.system_memory_pool())
+
+
 @contextmanager
 def limited_memory(size: int) -> Iterator[None]:
     """Let this process grow by so many bytes; where the system cannot say, it may grow as it likes."""
@@ -56,3 +64,15 @@ def limited_memory(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def within_memory(items: Iterator[Item], size: int) -> Iterator[Item]:
+    """Give items, for each of which this process may grow by so many bytes; a few bytes may unpack to any number."""
+    count_arrow()
+    while True:
+        with limited_memory(size):
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item

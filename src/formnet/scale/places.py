@@ -97,6 +97,12 @@ class Place:
             with self.filesystem.open_output_stream(self.path) as file:
                 file.write(data)
             return
+        try:
+            self._write_and_name(data)
+        except FileNotFoundError:  # another run into the same folder took it for something left behind
+            self._write_and_name(data)
+
+    def _write_and_name(self, data: Any) -> None:
         folder, _, name = self.path.rpartition("/")
         part = f"{folder}/.{name}.{uuid4().hex}"
         try:

@@ -6,9 +6,7 @@ Lines and rows are only carried on. A file is read in a process of its own: PDF,
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -19,12 +17,11 @@ import ray
 from pyarrow import ArrowException
 
 from formnet.document import Document
-from formnet.errors import FormNetError, LimitError, OcrError
+from formnet.errors import FormNetError, LimitError
 from formnet.images import MOST_BYTES
-from formnet.ocr import OcrEngine, find_engine
 from formnet.readers import read
 from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
-from formnet.scale.isolation import LostError, alone, limited_memory
+from formnet.scale.isolation import LostError, alone, count_arrow, limited_memory, within_memory
 from formnet.scale.places import Place, find_place
 from formnet.scale.plan import Shard, shards_of
 from formnet.scale.records import READERS, Record, lines
@@ -70,7 +67,7 @@ def read_shards(block: pa.Table, ocr: str, limits: Limits, attempts: Any) -> Ite
         try:
             if begin(attempts, _STAGE, shards[0].number) > MOST_ATTEMPTS:
                 raise FormNetError("it crashed the process that read it.")
-            for shard, records in _records(shards):
+            for shard, records in _records(shards, limits.memory):
                 yield _row(shard.number, list(_items(shard, records, ocr, limits)))
                 done += 1
         except (OSError, ArrowException, FormNetError) as error:
@@ -79,12 +76,12 @@ def read_shards(block: pa.Table, ocr: str, limits: Limits, attempts: Any) -> Ite
         end(attempts, _STAGE, shards[0].number)
 
 
-def _records(shards: Sequence[Shard]) -> Iterator[tuple[Shard, list[Record]]]:
+def _records(shards: Sequence[Shard], memory: int) -> Iterator[tuple[Shard, list[Record]]]:
     """Go once through the part of a file that some shards are in, and give each its own records."""
     kind, place = shards[0].kind, find_place(shards[0].source)
     if kind != "files" and place.size != shards[0].size:
         raise FormNetError("it has changed since the run began; begin another, into another folder.")
-    stream = READERS.get(kind, lines)(place, shards[0].start, shards[-1].stop)
+    stream = within_memory(READERS.get(kind, lines)(place, shards[0].start, shards[-1].stop), memory)
     record = next(stream, None)
     for shard in shards:
         records = []
@@ -112,22 +109,24 @@ def _row(number: int, items: Sequence[Item], failure: str | None = None) -> pa.T
 
 
 def _read_file(address: str, ocr: str, limits: Limits) -> list[Item]:
-    try:
-        items: list[Item] = alone(_read_here, address, ocr, limits.memory, seconds=limits.seconds)
-    except LostError as error:
-        return [Item(address, None, str(error))]
-    return items
+    # Whoever is ended for taking too long cleans nothing up: what is fetched lies in a folder of the one who asks.
+    with TemporaryDirectory(prefix="formnet-", ignore_cleanup_errors=True) as folder:
+        try:
+            items: list[Item] = alone(_read_here, address, folder, ocr, limits.memory, seconds=limits.seconds)
+        except LostError as error:
+            return [Item(address, None, str(error))]
+        return items
 
 
 @ray.remote(max_calls=_FILES_A_PROCESS)
-def _read_here(address: str, ocr: str, memory: int) -> list[Item]:
+def _read_here(address: str, folder: str, ocr: str, memory: int) -> list[Item]:
     """Read a file; whatever is wrong with it is its own reason."""
-    pa.set_memory_pool(pa.system_memory_pool())  # the usual one sets gigabytes aside, and would seem to have taken them
+    count_arrow()
     try:
-        engine = _engine(ocr)
-        with _fetched(find_place(address)) as path, limited_memory(memory):
+        path = _fetched(find_place(address), Path(folder))
+        with limited_memory(memory):
             try:
-                return [Item(address, _packed(document, path, address)) for document in read(path, engine)]
+                return [Item(address, _packed(document, path, address)) for document in read(path, ocr)]
             except FormNetError as error:
                 return [Item(address, None, str(error).replace(str(path), address))]
     except MemoryError:
@@ -143,25 +142,13 @@ def _packed(document: Document, path: Path, address: str) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-@contextmanager
-def _fetched(place: Place) -> Iterator[Path]:
+def _fetched(place: Place, folder: Path) -> Path:
     """Give a file that is here; one from elsewhere is fetched first."""
     if not place.is_url:
-        yield Path(place.path)
-        return
+        return Path(place.path)
     if place.size > MOST_BYTES:
         raise LimitError(f"{place}: has {place.size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB.")
-    with TemporaryDirectory(prefix="formnet-") as folder:
-        path = Path(folder) / PurePosixPath(place.path).name
-        with place.open() as source, path.open("wb") as copy:
-            shutil.copyfileobj(source, copy, 2**20)
-        yield path
-
-
-@cache
-def _engine(name: str) -> str | OcrEngine:
-    """Give the OCR engine that this process keeps."""
-    try:
-        return find_engine(name)
-    except OcrError:
-        return name  # the first picture that needs one will say so
+    path = folder / PurePosixPath(place.path).name
+    with place.open() as source, path.open("wb") as copy:
+        shutil.copyfileobj(source, copy, 2**20)
+    return path

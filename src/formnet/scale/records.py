@@ -70,7 +70,7 @@ def rows(place: Place, start: int, stop: int) -> Iterator[Record]:
                     yield _row(number, row)
                     position = number + 1
                 number += 1
-        except (ArrowException, OSError, LimitError) as error:
+        except (ArrowException, MemoryError, OSError, LimitError) as error:
             for lost in range(position, stop):
                 yield Record(lost, None, f"cannot be read from the Parquet file: {error}.")
 

@@ -102,7 +102,7 @@ def running(settings: Settings, host: str, port: int) -> Iterator[None]:
 def _refuse_taken(host: str, port: int) -> None:
     """Find out before Ray starts whether somebody else listens there."""
     try:
-        with socket.create_server((host, port)):
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
             pass
     except OSError as error:
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}.") from error

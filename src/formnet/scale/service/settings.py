@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from formnet.cores import own_cores
 from formnet.errors import OcrError
-from formnet.ocr import refuse_unknown
+from formnet.ocr import chosen, refuse_unknown
 
 
 class Settings(BaseModel):
@@ -20,7 +20,7 @@ class Settings(BaseModel):
     threads: int = Field(0, ge=0, description="Cores of each network; 0 shares this machine's.")
     reader_cores: float = Field(0, ge=0, description="Cores of each reader; 0 lets it take what networks leave.")
     warm_up: bool = Field(True, description="Compile networks before the first request rather than never.")
-    ocr: str = "auto"
+    ocr: str = Field("auto", validate_default=True)
     api_key_file: Path | None = None
     max_queue: int = Field(64, ge=1, description="Documents that may wait for a network, and as many for a reader.")
     max_bytes: int = Field(20 * 2**20, ge=1, description="Of a request's body.")
@@ -43,9 +43,9 @@ class Settings(BaseModel):
     def _engine_is_known(cls, ocr: str) -> str:
         try:
             refuse_unknown(ocr)
+            return chosen(ocr)
         except OcrError as error:
             raise ValueError(str(error)) from error
-        return ocr
 
     @property
     def doors(self) -> int:
