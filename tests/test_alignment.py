@@ -120,7 +120,7 @@ def test_the_occurrence_beside_the_name_is_chosen() -> None:
     above = page_of("x 7.00", "Gross", "7.00")
     assert find(above, "7.00", "gross_amount").choice == "beside 'Gross', of 2"  # type: ignore[union-attr]
     assert find(page_of("Subtotal 7.00", "Total 7.00"), "7.00", "total").words == (3,)  # type: ignore[union-attr]
-    assert find(document, "9.00", "").choice == "the first of 3"  # type: ignore[union-attr]
+    assert find(document, "9.00", "").choice == "the last of 3"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     labelled = tmp_path / "labelled.jsonl"
     assert "2 documents" in formnet("label", str(tmp_path / "run"), corpus, str(labelled))
     sure = tmp_path / "sure.jsonl"
-    formnet("label", str(tmp_path / "run"), corpus, str(sure), "--min-score", "1", "--documents", "1")
+    formnet("label", str(tmp_path / "run"), corpus, str(sure), "--drop-below", "1", "--documents", "1")
     assert [document.texts for document in read(labelled)] == [d.texts for d in read(examples / "documents.jsonl")]
     assert [len(document.entities) for document in read(sure)] == [0]
 

@@ -243,3 +243,6 @@ def test_the_share_that_passes_keeps_the_precision() -> None:
     assert passing_share(probabilities, [True, True, False, True], 0.99) == (0.9, 0.5)
     assert passing_share(probabilities, [False] * 4) == (1.0, 0.0)
     assert passing_share([], []) == (1.0, 0.0)
+    # What no threshold can tell apart passes together or not at all.
+    assert passing_share([1.0, 1.0, 0.5], [True, False, True]) == passing_share([1.0, 1.0, 0.5], [False, True, True])
+    assert passing_share([1.0, 1.0, 0.5], [True, False, True]) == (1.0, 0.0)

@@ -1,6 +1,7 @@
 """Where a figure comes from: the command, the commit and the machine, kept with every result."""
 
 import platform
+import shlex
 import subprocess
 import sys
 from importlib.metadata import version
@@ -11,7 +12,7 @@ from typing import Any
 def provenance(**configuration: Any) -> dict[str, Any]:
     """Describe this run, so that its figures can be made again."""
     return {
-        "command": " ".join(["formnet", *sys.argv[1:]]),
+        "command": shlex.join(["formnet", *sys.argv[1:]]),
         "commit": _commit(),
         "configuration": configuration,
         "python": platform.python_version(),

@@ -184,7 +184,8 @@ def _choose(
     elif named.text is not None:
         choice = f"beside {named.text!r}, of {count}"
     else:
-        choice = f"{'next to another value, ' if accompanied else 'the first '}of {count}"
+        place = "the last" if found.how == "same amount" else "the first"
+        choice = f"{'next to another value,' if accompanied else place} of {count}"
     return Match(chosen, found.how, choice, tuple(words for words in found.words if words != chosen))
 
 

@@ -77,10 +77,10 @@ def end_to_end(
 def label(
     model: Model,
     corpus: CorpusSpec,
-    output: Annotated[Path, typer.Argument(help="A .jsonl or .jsonl.gz file to write.")],
+    output: Annotated[Path, typer.Argument(help="A file to write: .jsonl, .jsonl.gz, .parquet or .label-studio.json.")],
     least: Annotated[
         float,
-        typer.Option("--min-score", min=0, max=1, help="Leave out what is less likely; below 0.3 all is."),
+        typer.Option("--drop-below", min=0, max=1, help="Leave out what is less likely; below 0.3 all is."),
     ] = 0.0,
     sure: Annotated[
         float,

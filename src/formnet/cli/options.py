@@ -17,7 +17,7 @@ CorpusSpecs = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, or a folder.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, a folder, or a Hub repository.")]
 Ocr = Annotated[
     str,
     typer.Option(

@@ -92,9 +92,11 @@ def passing_share(
     order = np.argsort(-np.asarray(probabilities, np.float64), kind="stable")
     if not len(order):
         return 1.0, 0.0
+    ranked = np.asarray(probabilities, np.float64)[order]
     good = np.cumsum(np.asarray(right, np.float64)[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero(good >= precision)
+    last_of_equals = np.append(ranked[1:] < ranked[:-1], True)  # a threshold cannot tell equals apart
+    enough = np.flatnonzero((good >= precision) & last_of_equals)
     if not len(enough):
         return 1.0, 0.0
     last = int(enough[-1])
-    return float(np.asarray(probabilities)[order[last]]), (last + 1) / len(order)
+    return float(ranked[last]), (last + 1) / len(order)

@@ -55,10 +55,14 @@ def file_name(identity: str) -> str:
 def free_name(identity: str, names: dict[str, str]) -> str:
     """Make an id the name of a file that no other document has, and remember it: `names` are ids by name."""
     name = file_name(identity)
-    if names.setdefault(name, identity) != identity:
+    if name in names and names[name] != identity:
         name = f"{name}-{sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
-        names[name] = identity
-    return name
+    free, number = name, 1
+    while free in names:  # two documents may have one id
+        number += 1
+        free = f"{name}-no-{number}"
+    names[free] = identity
+    return free
 
 
 def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
