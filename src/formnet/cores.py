@@ -14,7 +14,7 @@ _QUOTAS = (
 def own_cores() -> int:
     """Count the cores that this process may use, which may be fewer than the machine has."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min([cores, *map(_allowed, _QUOTAS)], default=cores)
+    return min(cores, *map(_allowed, _QUOTAS))
 
 
 def _allowed(files: tuple[str, ...]) -> int:

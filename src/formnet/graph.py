@@ -62,9 +62,9 @@ def on_grid(boxes: Boxes) -> Grid:
     return whole
 
 
-def skeleton(points: Grid, max_neighbours: int = MAX_NEIGHBOURS) -> Edges:
+def skeleton(points: Grid) -> Edges:
     """Give the β-skeleton of points with at most so many neighbours each, the lower number first: [2, E]."""
-    return capped(points, gabriel(points), max_neighbours)
+    return capped(points, gabriel(points), MAX_NEIGHBOURS)
 
 
 def gabriel(points: Grid) -> Edges:
