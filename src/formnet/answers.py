@@ -59,7 +59,7 @@ def rows(document: Document, least: float = 0.0) -> Iterator[list[Any]]:
             told["label"],
             told["text"],
             written(told["value"]),
-            "yes" if (told["value"] or {}).get("ambiguous") else "",
+            "yes" if is_ambiguous(told["value"]) else "",
             told["score"],
             told["ocr_score"],
             "yes" if told["review"] else "",
@@ -73,6 +73,11 @@ def rows(document: Document, least: float = 0.0) -> Iterator[list[Any]]:
 def written(value: dict[str, Any] | None) -> str:
     """Write what a text says in a line, with its currency if it has one."""
     return "" if value is None else " ".join(str(part) for part in (value["value"], value.get("currency")) if part)
+
+
+def is_ambiguous(value: dict[str, Any] | None) -> bool:
+    """Tell whether a text could say something else, too."""
+    return value is not None and value.get("ambiguous", False)
 
 
 class Writer:

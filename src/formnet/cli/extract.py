@@ -82,7 +82,7 @@ def extract(
 
         write_report(kept, report, min_score, f"model {model}")
     if failed:
-        typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read, or not all of it.", err=True)
+        typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read, or only in part.", err=True)
         raise typer.Exit(1)
 
 

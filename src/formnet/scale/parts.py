@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow.parquet import write_table
 
-from formnet.answers import entity_answer
+from formnet.answers import entity_answer, is_ambiguous
 from formnet.document import Document, Entity
 from formnet.scale.places import Place
 
@@ -82,8 +82,8 @@ def part_name(number: int) -> str:
 
 def _entity(entity: Entity, least: float) -> Row:
     told = entity_answer(entity, least)
+    ambiguous = is_ambiguous(told["value"])
     value = told.pop("value") or {}
-    ambiguous = value.get("ambiguous", False)
     return {**told, "value": value.get("value"), "currency": value.get("currency"), "ambiguous": ambiguous}
 
 

@@ -81,7 +81,9 @@ def _records(shards: Sequence[Shard], memory: int) -> Iterator[tuple[Shard, list
     kind, place = shards[0].kind, find_place(shards[0].source)
     if kind != "files" and place.size != shards[0].size:
         raise FormNetError("it has changed since the run began; begin another, into another folder.")
-    stream = within_memory(READERS.get(kind, lines)(place, shards[0].start, shards[-1].stop), memory)
+    stream = READERS.get(kind, lines)(place, shards[0].start, shards[-1].stop)
+    if kind == "rows":  # lines are bounded as they are read
+        stream = within_memory(stream, memory)
     record = next(stream, None)
     for shard in shards:
         records = []

@@ -5,7 +5,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from formnet.answers import entity_answer, needs_review, written
+from formnet.answers import entity_answer, is_ambiguous, needs_review, written
 from formnet.document import Document, Entity, Page
 from formnet.images import data_url
 from formnet.views.canvas import page_canvas
@@ -88,7 +88,7 @@ def _figure(
 def _row(entity: Entity, name: str, colours: dict[str, Colour], least: float) -> str:
     told = entity_answer(entity, least)
     value = written(told["value"])
-    value += " ?" if (told["value"] or {}).get("ambiguous") else ""
+    value += " ?" if is_ambiguous(told["value"]) else ""
     said = f"<br><small>{escape(value)}</small>" if value else ""
     colour = "rgb({},{},{})".format(*colours[entity.label])
     doubt = " class=doubt" if told["review"] else ""
