@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import psutil
 import pytest
 from pyarrow.parquet import ParquetFile, read_table
 
+from formnet.answers import entity_answer
 from formnet.extractor import Extractor
 from formnet.writers import write
 from paper import text_pdf
@@ -85,7 +87,7 @@ def reference(archive: Path, model: Path, tmp_path_factory: pytest.TempPathFacto
 
 def start(source: object, output: Path, model: Path, *words: object, **environment: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "formnet.cli", "bulk", source, output, "--model", model]
-    command += ["--workers", 1, "--no-warm-up"]
+    command += ["--workers", 1, "--no-warm-up", "--day-first"]
     if "--shard" not in words:
         command += ["--shard", SHARD]
     return subprocess.Popen(
@@ -119,8 +121,11 @@ def test_bulk_says_what_the_extractor_says(reference: Path, archive: Path, extra
         assert [(e["label"], e["text"], e["words"]) for e in row["entities"]] == [
             (e.label, e.text, list(e.words)) for e in document.entities
         ]
+        told = [entity_answer(replace(e, day_first=True))["value"] for e in document.entities]
+        assert [e["value"] for e in row["entities"]] == [value and value["value"] for value in told]
         scores = [e["score"] for e in row["entities"]], [e.score for e in document.entities]
         assert np.allclose(*scores, atol=2e-4)
+    assert "2019-04-03" in {e["value"] for row in rows for e in row["entities"]}
     assert not list(reference.glob("errors/*"))
     assert json.loads((reference / "manifest.json").read_text())["documents"] is None  # nobody counted the lines
 
@@ -128,6 +133,8 @@ def test_bulk_says_what_the_extractor_says(reference: Path, archive: Path, extra
 def test_other_settings_are_refused(reference: Path, archive: Path, model: Path, tmp_path: Path) -> None:
     told = finish(start(archive, reference, model, "--shard", 9), code=2)
     assert "a run with other settings was begun here (shard 8 and not 9)" in told
+    told = finish(start(archive, reference, model, "--month-first"), code=2)
+    assert "(day_first True and not False)" in told
     assert "there is no OCR engine 'eyes'" in finish(start(archive, tmp_path / "o", model, "--ocr", "eyes"), code=2)
 
 

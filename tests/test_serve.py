@@ -28,7 +28,7 @@ from formnet.extractor import Extractor
 from formnet.scale import Client
 from formnet.scale.client import ServiceError
 from paper import LINES, picture, text_pdf
-from plain_documents import words_and_boxes
+from plain_documents import documents, words_and_boxes
 from running_service import KEY, Service
 
 BYTES, PAGES, PIXELS, SECONDS, QUEUE = 2**20, 20, 1_000_000, 6, 2
@@ -118,6 +118,16 @@ def test_words_and_boxes_give_what_the_extractor_gives(service: Service, extract
             same(told, answer(extractor.extract(document)))
     (told,) = service.send(documents[0].to_json()).json()["documents"]
     same(told, answer(extractor.extract(documents[0])))
+
+
+def test_dates_are_read_as_asked(service: Service) -> None:
+    document = next(documents(1))
+    read: dict[bool | None, set[str]] = {}
+    with Client(service.url, KEY) as client:
+        for day_first in (None, True, False):
+            found = client.extract(document, day_first=day_first).entities
+            read[day_first] = {e.value["value"] for e in found if e.value and e.value["kind"] == "date"}
+    assert read == {None: {"2019-03-04"}, True: {"2019-04-03"}, False: {"2019-03-04"}}
 
 
 def test_pictures_come_only_when_asked_for(service: Service, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import AsJson, Ocr, size
+from formnet.cli.options import AsJson, DayFirst, Ocr, size
 
 
 def bulk(
@@ -31,6 +31,7 @@ def bulk(
     min_score: Annotated[
         float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
     ] = 0.0,
+    day_first: DayFirst = None,
     as_json: AsJson = False,
 ) -> None:
     """Extract from an archive into Parquet; run it again after any interruption and only what is missing is done."""
@@ -43,7 +44,8 @@ def bulk(
     from formnet.scale.bulk import Bulk, run, to_json
     from formnet.scale.reading import Limits
 
-    asked = Bulk(source, output, model, ocr, shard, min_score, Limits(seconds, memory), workers, readers, warm_up)
+    limits = Limits(seconds, memory)
+    asked = Bulk(source, output, model, ocr, shard, min_score, day_first, limits, workers, readers, warm_up)
     try:
         summary = run(asked)
     except KeyboardInterrupt:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from formnet.cli.figures import prepare
-from formnet.cli.options import Ocr
+from formnet.cli.options import DayFirst, Ocr
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -36,16 +36,13 @@ def extract(
     ] = "receipts",
     ocr: Ocr = "auto",
     form: Annotated[Output | None, typer.Option("--format", help="A table on a terminal, else JSON.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here instead of printing.")] = None,
+    output: Annotated[Path | None, typer.Option("--out", "-o", help="Write here instead of printing.")] = None,
     overlay: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the fields onto the pages.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one HTML file to look through.")] = None,
     min_score: Annotated[
         float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
     ] = 0.0,
-    day_first: Annotated[
-        bool | None,
-        typer.Option("--day-first/--month-first", help="How to read 03/04/2019; else as the model knows it."),
-    ] = None,
+    day_first: DayFirst = None,
 ) -> None:
     """Read documents and give their fields; exit with 1 if some file could not be read."""
     prepare()

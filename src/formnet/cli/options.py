@@ -24,6 +24,10 @@ Ocr = Annotated[
         help="For pages that are pictures: auto, rapidocr, tesseract (German: tesseract:deu), or yours as module:Class."
     ),
 ]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option("--day-first/--month-first", help="How to read 03/04/2019; else as the model knows it."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of whatever is random.")]
 

@@ -42,7 +42,7 @@ _BLOCKS_A_READER, _MOST_BLOCKS = 64, 10_000
 
 @dataclass(frozen=True)
 class Bulk:
-    """What to run: down to the score, what decides what is written; the rest says how."""
+    """What to run: down to how dates are read, what decides what is written; the rest says how."""
 
     source: str
     output: str
@@ -50,6 +50,7 @@ class Bulk:
     ocr: str = "auto"
     shard: int = 256
     min_score: float = 0.0
+    day_first: bool | None = None
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
     readers: int | None = None
@@ -110,6 +111,7 @@ def _begin(bulk: Bulk, output: Place) -> int:
         "ocr": bulk.ocr,
         "shard": bulk.shard,
         "min_score": bulk.min_score,
+        "day_first": bulk.day_first,
     }
     manifest = output / MANIFEST
     if manifest.kind == "file":
@@ -184,6 +186,7 @@ def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progre
                 threads,
                 bulk.limits.seconds,
                 bulk.min_score,
+                bulk.day_first,
                 attempts,
                 bulk.warm_up,
             )

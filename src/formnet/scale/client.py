@@ -47,12 +47,12 @@ class Client:
         *,
         model: str | None = None,
         min_score: float = 0.0,
+        day_first: bool | None = None,
         pictures: bool = False,
     ) -> Answer:
         """Give the fields of a document: words and boxes, a file by its path, or a file's content."""
-        asked: dict[str, Any] = {"min_score": min_score, "pictures": pictures}
-        if model is not None:
-            asked["model"] = model
+        told = {"model": model, "min_score": min_score, "day_first": day_first, "pictures": pictures}
+        asked = {name: value for name, value in told.items() if value is not None}
         if isinstance(source, Document):
             return self._reply("/v1/extract", asked, json=_bare(source))
         name, content = ("document", source) if isinstance(source, bytes) else _file(Path(source))

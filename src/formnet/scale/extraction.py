@@ -52,6 +52,7 @@ class Work:
     threads: int
     seconds: float  # for one document
     least: float
+    day_first: bool | None
     attempts: Any
     warm_up: bool
 
@@ -68,7 +69,7 @@ class ExtractionActor:
         self.output = find_place(work.output)
         self.extractor: Extractor | None = None
         try:
-            self.extractor = _extractor(work.model, work.threads)
+            self.extractor = _extractor(work.model, work.threads, work.day_first)
             if work.warm_up:
                 self.extractor.warm_up()
         except FormNetError as error:
@@ -161,7 +162,7 @@ def _entities(extractor: "Extractor", documents: Sequence[Document]) -> Iterator
 
 
 @cache
-def _extractor(model: str, threads: int) -> "Extractor":
+def _extractor(model: str, threads: int, day_first: bool | None = None) -> "Extractor":
     hold_caches()
     import torch
     from transformers.utils import logging
@@ -171,7 +172,7 @@ def _extractor(model: str, threads: int) -> "Extractor":
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
-    return Extractor.from_pretrained(model, batch_pieces=BATCH_PIECES)
+    return Extractor.from_pretrained(model, batch_pieces=BATCH_PIECES, day_first=day_first)
 
 
 @ray.remote

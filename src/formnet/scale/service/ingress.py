@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import FastAPI, Query
 from ray import serve
@@ -48,6 +48,16 @@ guard(app)
 ModelName = Annotated[str | None, Query(description="Which model; without it, the first.")]
 Pictures = Annotated[bool, Query(description="Give a picture of each page, as a data URL.")]
 MinScore = Annotated[float, Query(ge=0, le=1, description="Fields less sure than this are marked for review.")]
+DayFirst = Annotated[bool | None, Query(description="Read 03/04/2019 so; without it, as the model knows it.")]
+
+
+class Asked(NamedTuple):
+    """What a request wants to know of its documents."""
+
+    model: str
+    pictures: bool
+    min_score: float
+    day_first: bool | None
 
 
 @serve.ingress(app)
@@ -66,7 +76,12 @@ class Ingress:
         openapi_extra=BODY,
     )
     async def extract(
-        self, request: Request, model: ModelName = None, pictures: Pictures = False, min_score: MinScore = 0.0
+        self,
+        request: Request,
+        model: ModelName = None,
+        pictures: Pictures = False,
+        min_score: MinScore = 0.0,
+        day_first: DayFirst = None,
     ) -> Response:
         """Give the fields of one document or several."""
         check_key(request.headers, self.digests)
@@ -76,7 +91,7 @@ class Ingress:
             raise Refusal(404, "no_such_model", f"There is no model {name!r}; there is {', '.join(self.networks)}.")
         with self.store.shelf() as take:
             sent = await read_body(request, self.settings, take)
-            found = await self._answers(sent, name, pictures, min_score)
+            found = await self._answers(sent, Asked(name, pictures, min_score, day_first))
         _LOG.info(
             "extracted",
             extra={
@@ -89,30 +104,31 @@ class Ingress:
         )
         return JSONResponse({"request_id": request_id(request.scope), "model": name, "documents": found})
 
-    async def _answers(
-        self, sent: Sequence[Upload | Document], name: str, pictures: bool, min_score: float
-    ) -> list[dict[str, Any]]:
+    async def _answers(self, sent: Sequence[Upload | Document], asked: Asked) -> list[dict[str, Any]]:
         """Answer all documents of a request, a few at a time."""
         turns = asyncio.Semaphore(min(AT_ONCE, self.settings.max_queue))
-        work = [asyncio.ensure_future(self._answer(one, name, pictures, min_score, turns)) for one in sent]
+        work = [asyncio.ensure_future(self._answer(one, asked, turns)) for one in sent]
         try:
             return await asyncio.gather(*work)
         finally:
             for task in work:
                 task.cancel()  # if one is refused, all are
 
-    async def _answer(
-        self, sent: Upload | Document, model: str, pictures: bool, least: float, turns: asyncio.Semaphore
-    ) -> dict[str, Any]:
+    async def _answer(self, sent: Upload | Document, asked: Asked, turns: asyncio.Semaphore) -> dict[str, Any]:
         """Read a file if it is one, have its entities found, and say so."""
         async with turns:
-            reading = Reading(sent) if isinstance(sent, Document) else await self._ask(self.reader.read, sent, pictures)
-            entities = await self._ask(self.networks[model].entities, reading.document)
+            if isinstance(sent, Document):
+                reading = Reading(sent)
+            else:
+                reading = await self._ask(self.reader.read, sent, asked.pictures)
+            entities = await self._ask(self.networks[asked.model].entities, reading.document)
+        if asked.day_first is not None:
+            entities = [replace(entity, day_first=asked.day_first) for entity in entities]
         document = replace(reading.document, entities=tuple(entities), links=())
-        said = answer(document, least)
+        said = answer(document, asked.min_score)
         for page, picture in zip(said["pages"], reading.pictures, strict=False):
             page["picture"] = picture
-        self.counters.count(document, model)
+        self.counters.count(document, asked.model)
         return said
 
     async def _ask(self, method: Any, *arguments: Any) -> Any:
