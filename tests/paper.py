@@ -71,6 +71,45 @@ def stamped_scan(strips: int, stamp: str) -> bytes:
     )
 
 
+def scan_in_a_form(stamp: str) -> bytes:
+    """Write a PDF whose page is a picture of one unit in a form that is as large as the page, and a line of text."""
+    shown = f"q 612 0 0 792 0 0 cm /Form Do Q\nBT /F1 9 Tf 20 775 Td ({stamp}) Tj ET".encode()
+    return _pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
+            b"/Resources << /Font << /F1 4 0 R >> /XObject << /Form 7 0 R >> >> >>",
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"\nendstream",
+            b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 "
+            b"/Length 1 >>\nstream\n\xc0\nendstream",
+            b"<< /Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /X 6 0 R >> >> "
+            b"/Length 5 >>\nstream\n/X Do\nendstream",
+        ]
+    )
+
+
+def drawn_letters(codes: bytes) -> bytes:
+    """Write a PDF in a font of black squares that does not say which letters they are."""
+    shown = b"BT /F1 20 Tf 72 700 Td <" + codes.hex().encode() + b"> Tj ET"
+    square = b"1000 0 0 0 750 750 d1 0 0 750 750 re f"
+    names = [b"/g%d" % code for code in range(32)]
+    return _pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
+            b"/Resources << /Font << /F1 6 0 R >> >> >>",
+            b"<< /Length %d >>\nstream\n" % len(square) + square + b"\nendstream",
+            b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"\nendstream",
+            b"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 750 750] /FontMatrix [.001 0 0 .001 0 0] /FirstChar 0 "
+            b"/LastChar 31 /Widths [" + b"1000 " * 32 + b"] /Encoding << /Differences [0 " + b" ".join(names) + b"] >> "
+            b"/CharProcs << " + b" ".join(name + b" 4 0 R" for name in names) + b" >> >>",
+        ]
+    )
+
+
 def _pdf(objects: Sequence[bytes]) -> bytes:
     """Put numbered objects into a file, with a table of where they are; the first is the catalogue."""
     file = BytesIO()

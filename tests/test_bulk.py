@@ -133,6 +133,11 @@ def test_bulk_says_what_the_extractor_says(reference: Path, archive: Path, extra
 def test_other_settings_are_refused(reference: Path, archive: Path, model: Path, tmp_path: Path) -> None:
     told = finish(start(archive, reference, model, "--shard", 9), code=2)
     assert "a run with other settings was begun here (shard 8 and not 9)" in told
+    other = tmp_path / "other"
+    other.mkdir()
+    told = (reference / "manifest.json").read_text().replace("formnet.bulk/", "formnet.bulk/0")
+    (other / "manifest.json").write_text(told)
+    assert "a run of another version" in finish(start(archive, other, model), code=2)
     told = finish(start(archive, reference, model, "--month-first"), code=2)
     assert "(day_first True and not False)" in told
     assert "there is no OCR engine 'eyes'" in finish(start(archive, tmp_path / "o", model, "--ocr", "eyes"), code=2)

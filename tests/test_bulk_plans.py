@@ -124,6 +124,12 @@ def test_a_few_bytes_that_unpack_to_many_cost_only_themselves(tmp_path: Path) ->
     found = list(within_memory(records.rows(find_place(str(file)), 0, 256), 2**26))
     assert len(found) == 256
     assert all(record.raw is None and "cannot be read" in str(record.reason) for record in found)
+    names = ["a", "x" * 2**25, "b", "c", "d", "e"]
+    write_table(pa.table({"id": names}), file, row_group_size=2)
+    found = list(within_memory(records.rows(find_place(str(file)), 0, 6), 2**24))
+    assert [record.position for record in found] == [*range(6)]
+    assert [json.loads(record.raw)["id"] for record in found[2:] if record.raw] == names[2:]
+    assert found[1].raw is None
 
 
 def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

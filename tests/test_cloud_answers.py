@@ -74,11 +74,13 @@ def test_textract_pages_may_come_in_several_answers(tmp_path: Path) -> None:
         only(saved(tmp_path, first))
 
 
-def test_textract_pages_asked_for_one_by_one_are_not_laid_on_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_textract_pages_asked_for_one_by_one_are_not_laid_on_each_other(told: bool, tmp_path: Path) -> None:
     answers = [{"Blocks": [{**one, "Id": f"{one['Id']}{n}"} for one in amazon()["Blocks"]]} for n in (1, 2)]
     for answer in answers:
         for one in answer["Blocks"]:
             one.pop("Page", None)
+            one |= {"Page": 1} if told else {}  # today's answers say that each is the first
     document = only(saved(tmp_path, answers))
     assert [sorted(page.texts) for page in document.pages] == [["alone", "hello", "world"]] * 2
 

@@ -19,7 +19,7 @@ from formnet.ocr.tesseract import parse
 from formnet.readers import kind_of, read
 from formnet.readers.pdf import speaks_for_itself
 from formnet.scans import scan_of
-from paper import LINES, form_pdf, picture, scanned_pdf, stamped_scan, text_pdf
+from paper import LINES, drawn_letters, form_pdf, picture, scan_in_a_form, scanned_pdf, stamped_scan, text_pdf
 
 WORDS = tuple(" ".join(LINES).split())
 ENGINES = [
@@ -104,6 +104,43 @@ def test_a_hyphen_at_the_end_of_a_line_stays(tmp_path: Path) -> None:
     (page,) = only(file, Nothing()).pages
     assert page.texts == ("Order", "ABC-", "DEF", "next")
     assert page.boxes[1, 2] > page.boxes[1, 0] + 40
+
+
+def test_letters_of_a_font_without_a_map_are_no_hyphens(tmp_path: Path) -> None:
+    file = tmp_path / "drawn.pdf"
+    file.write_bytes(drawn_letters(bytes([1, 2, 3, 2, 4])))
+    (page,) = only(file, Nothing()).pages
+    assert page.read_by == "nothing"
+
+
+def test_a_scan_is_measured_on_the_page_whatever_form_it_is_in(tmp_path: Path) -> None:
+    file = tmp_path / "nested.pdf"
+    file.write_bytes(scan_in_a_form("Received 2024"))
+    (page,) = only(file, Nothing()).pages
+    assert page.read_by == "nothing"
+
+
+def test_without_an_engine_a_page_of_lines_costs_no_other_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "is_installed", lambda _: False)
+    file, lines = tmp_path / "lines.pdf", (") Tj ET 72 600 200 9 re f BT (",)
+    file.write_bytes(text_pdf([("one",), lines]))
+    assert [page.texts for page in only(file).pages] == [("one",), ()]
+    file.write_bytes(text_pdf([lines]))
+    with pytest.raises(OcrError, match="no OCR engine is installed"):
+        only(file)
+
+
+def test_an_engine_of_ones_own_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ourocr.py").write_text(
+        "from formnet.ocr import Reading\nclass Engine:\n    name, made = 'ours', 0\n"
+        "    def __init__(self):\n        Engine.made += 1\n"
+        "    def read(self, image):\n        return Reading((f'{Engine.made}',), ((0, 0, 9, 9),), (1.0,))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    frames = [picture(), picture()]
+    for name in ("a.tif", "b.tif"):
+        frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:])
+        assert only(tmp_path / name, "ourocr:Engine").texts == ("1", "1")
 
 
 def test_an_encrypted_pdf_says_what_to_do(tmp_path: Path) -> None:

@@ -76,13 +76,15 @@ def test_a_small_corpus_beside_a_large_one_need_not_be_split(vocabulary: Path, t
         for build in builds:
             build.add_page(["9.00", "Tea"], [[0, 0, 9, 1], [0, 1, 9, 2]], 10, 10)
             build.add_entity("total", [0])
-        write([build.done() for build in builds], tmp_path / f"{name}.jsonl")
+        write([build.done({"total": "9.00"}) for build in builds], tmp_path / f"{name}.jsonl")
         return f"jsonl:{tmp_path / name}.jsonl"
 
     small, large = written("small", 1), written("large", 50)
-    (head,) = load_labelled(settings_for(vocabulary, tmp_path, corpus=(small, large), held_out=0.2)).values()
-    assert len(head.training) + len(head.held_out) == 51
-    assert head.held_out
+    for share in (0.03, 0.2):  # the only one of the small is learned from, or looked at
+        (head,) = load_labelled(settings_for(vocabulary, tmp_path, corpus=(small, large), held_out=share)).values()
+        assert len(head.training) + len(head.held_out) == 51
+        assert ("small 0" in {document.id for document in head.held_out}) == (share == 0.2)
+        assert head.once
     with pytest.raises(SettingsError, match="of 1 documents leaves one side empty"):
         load_labelled(settings_for(vocabulary, tmp_path, corpus=small, held_out=0.2))
 

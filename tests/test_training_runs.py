@@ -148,7 +148,7 @@ def test_a_run_killed_goes_on_as_if_nothing_had_happened(
 
 def test_a_checkpoint_that_was_being_written_is_passed_over(tmp_path: Path) -> None:
     assert steps_done(tmp_path) == 0
-    for step, written in ((5, '{"global_step": 5}'), (10, '{"global_'), (9, None)):
+    for step, written in ((5, '{"global_step": 5}'), (10, '{"global_'), (9, None), ("5.bak", '{"global_step": 5}')):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         if written:

@@ -80,6 +80,13 @@ def test_a_missing_start_is_explained(tmp_path: Path) -> None:
             load_start(bad, FormNetForTagging)
 
 
+def test_how_dates_are_written_is_not_inherited() -> None:
+    for told in (None, True):
+        changes = {} if told is None else {"day_first": told}
+        begun = load_start(Start(checkpoint="receipts", changes=changes), FormNetForTagging)
+        assert begun.model.config.day_first is told
+
+
 def test_an_unknown_size_is_explained(vocabulary: Path) -> None:
     with pytest.raises(SettingsError, match=r"no size 'giant'; known are a1"):
         load_start(Start(size="giant", tokenizer=str(vocabulary)), FormNetForTagging)

@@ -129,9 +129,11 @@ def _words(text: Any, count: int) -> Iterator[tuple[list[int], Box]]:
     box: Box | None = None
     for i in range(count):
         code = pdfium.FPDFText_GetUnicode(text, i)
-        seen = code == _LINE_END_HYPHEN or not _is_space(code)
+        # A font without a map to Unicode may have a glyph by that number, too.
+        hyphen = code == _LINE_END_HYPHEN and pdfium.FPDFText_IsHyphen(text, i) == 1
+        seen = hyphen or not _is_space(code)
         if seen and pdfium.FPDFText_GetCharBox(text, i, left, right, bottom, top):
-            codes.append(ord("-") if code == _LINE_END_HYPHEN else code)
+            codes.append(ord("-") if hyphen else code)
             x0, y0, x1, y1 = left.value, bottom.value, right.value, top.value
             if box is not None:
                 x0, y0, x1, y1 = min(box[0], x0), min(box[1], y0), max(box[2], x1), max(box[3], y1)
@@ -166,9 +168,17 @@ def _pictured(page: Any) -> float:
     width, height = page.get_size()
     covered = 0.0
     for thing in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]):
-        left, bottom, right, top = thing.get_bounds()
+        left, bottom, right, top = _bounds(thing)
         covered += float((right - left) * (top - bottom))
     return min(covered / max(float(width * height), 1e-9), 1.0)
+
+
+def _bounds(thing: Any) -> Box:
+    """Give the box of what is drawn, on the page: in a form, which may be in others, it is told in the form's units."""
+    box: Box = thing.get_bounds()
+    while (thing := thing.container) is not None:
+        box = thing.get_matrix().on_rect(*box)
+    return box
 
 
 def picture(document: Any, number: int) -> Image.Image:

@@ -45,34 +45,47 @@ class OcrEngine(Protocol):
         ...
 
 
+class NoEngineError(OcrError):
+    """The engine that is wanted is not installed."""
+
+
 def find_engine(name: str = "auto") -> OcrEngine:
     """Give an engine: the first that is installed, one by name, `tesseract:deu+eng`, or anybody's by `module:Class`.
 
-    Ours are made once a process: a network that is loaded stays.
+    It is made once a process: a network that is loaded stays.
     """
     name = chosen(name)
     own, _, detail = name.partition(":")
-    if own not in ("auto", *ENGINES):
-        theirs: OcrEngine = _class_of(name)()
-        return theirs
+    if is_theirs(name):
+        return _theirs(name)
     for candidate in ENGINES if own == "auto" else (own,):
         if is_installed(candidate):
-            return _kept(candidate, detail)
+            return _ours(candidate, detail)
     ways = [ENGINES[own][1]] if own != "auto" else [way for _, way in ENGINES.values()]
     what = "no OCR engine is" if own == "auto" else f"the OCR engine {own!r} is not"
-    raise OcrError(f"{what} installed, and a picture has no words without one; run {', or '.join(ways)}.")
+    raise NoEngineError(f"{what} installed, and a picture has no words without one; run {', or '.join(ways)}.")
 
 
 @cache
-def _kept(name: str, detail: str) -> OcrEngine:
+def _ours(name: str, detail: str) -> OcrEngine:
     engine: OcrEngine = import_module(ENGINES[name][0]).Engine(*filter(None, [detail]))
     return engine
+
+
+@cache
+def _theirs(name: str) -> OcrEngine:
+    return _class_of(name)()
+
+
+def is_theirs(name: str) -> bool:
+    """Tell an engine that is not ours, by `module:Class`."""
+    return name.partition(":")[0] not in ("auto", *ENGINES)
 
 
 def refuse_unknown(name: str) -> None:
     """Refuse a name that no engine has, before any work begins; the engine need not be installed here."""
     name = chosen(name)
-    if name.partition(":")[0] not in ("auto", *ENGINES):
+    if is_theirs(name):
         _class_of(name)
 
 

@@ -7,7 +7,7 @@ from PIL import Image
 
 from formnet.builder import DocumentBuilder
 from formnet.document import Document
-from formnet.ocr import OcrEngine
+from formnet.ocr import NoEngineError, OcrEngine
 from formnet.pdfs import TextLayer, count_pages, open_pdf, picture, text_layer
 from formnet.readers.image import add_picture
 
@@ -20,16 +20,25 @@ OWN_TEXT = "PDF text"
 def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
     """Give the file as one document."""
     build = DocumentBuilder(str(path))
+    unread: NoEngineError | None = None
     with open_pdf(path) as pages:
         for number in range(count_pages(pages)):
             layer = text_layer(pages, number, path)
             image = None if speaks_for_itself(layer) else picture(pages, number)
-            if image is None or (not layer.texts and _is_blank(image)):
-                own = (layer.texts, layer.boxes, layer.width, layer.height)
-                build.add_page(*own, image=path, frame=number, read_by=OWN_TEXT)
-            else:
-                add_picture(build, image, engine(), path, number, layer.width / image.width)
-    yield build.done()
+            if image is not None and (layer.texts or not _is_blank(image)):
+                try:
+                    add_picture(build, image, engine(), path, number, layer.width / image.width)
+                    continue
+                except NoEngineError as error:
+                    if layer.texts or layer.pictured:
+                        raise
+                    unread = error  # lines and shapes may be letters; where other pages have words, they may not
+            own = (layer.texts, layer.boxes, layer.width, layer.height)
+            build.add_page(*own, image=path, frame=number, read_by=OWN_TEXT)
+    document = build.done()
+    if unread is not None and not document.num_words:
+        raise unread
+    yield document
 
 
 def speaks_for_itself(layer: TextLayer) -> bool:

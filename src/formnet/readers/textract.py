@@ -45,8 +45,7 @@ def wrote(data: Any) -> bool:
 def parse(data: Any, path: Path) -> Document:
     """Give the document that Textract's blocks say."""
     answers = data if isinstance(data, list) else [data]
-    # Who asks page by page is not told which page it is.
-    blocks = [(block, page) for page, answer in enumerate(answers, 1) for block in _blocks(answer, str(path))]
+    blocks = list(_numbered(answers, path))
     pages: dict[int, list[Word]] = {}
     for block, kind, page in _in_line_order(blocks, path):
         words = pages.setdefault(page, [])
@@ -65,6 +64,26 @@ def _blocks(answer: Any, where: str) -> Iterator[Any]:
     """Give an answer's blocks; of receipts and invoices, those of each document that was seen."""
     for part in [answer] if "Blocks" in answer else get(answer, _EXPENSES, list, where):
         yield from get(part, "Blocks", list, where)
+
+
+def _numbered(answers: Sequence[Any], path: Path) -> Iterator[tuple[Any, str, int]]:
+    """Give blocks with what they are and their page's number.
+
+    Parts of one answer count on; who asks for page after page is told 1 each time.
+    """
+    before, begun, number = 0, set[int](), 0
+    for answer in answers:
+        blocks = []
+        for block in _blocks(answer, str(path)):
+            where = f"{path}, block {number}"
+            kind, page = get(block, "BlockType", str, where), find(block, "Page", int, where)
+            blocks.append((block, kind, 1 if page is None else page))
+            number += 1
+        begins = {page for _, kind, page in blocks if kind == "PAGE"}
+        if begins & begun:
+            before, begun = before + max(begun), set()
+        begun |= begins
+        yield from ((block, kind, before + page) for block, kind, page in blocks)
 
 
 def page_height(words: Sequence[Word]) -> float:
@@ -87,20 +106,18 @@ def _page(words: Sequence[Word]) -> WordPage:
     return page
 
 
-def _in_line_order(blocks: Sequence[tuple[Any, int]], path: Path) -> Iterator[tuple[Any, str, int]]:
+def _in_line_order(blocks: Sequence[tuple[Any, str, int]], path: Path) -> Iterator[tuple[Any, str, int]]:
     """Give pages and words with their page's number: words as their lines name them, then those without a line."""
     words: dict[str, tuple[Any, str, int]] = {}
     lines: list[Any] = []
-    for i, (block, number) in enumerate(blocks):
+    for i, (block, kind, page) in enumerate(blocks):
         where = f"{path}, block {i}"
-        kind = get(block, "BlockType", str, where)
-        page = find(block, "Page", int, where)
         if kind == "PAGE":
-            yield block, kind, number if page is None else page
+            yield block, kind, page
         elif kind == "LINE":
             lines.append((block, where))
         elif kind == "WORD":
-            words[get(block, "Id", str, where)] = block, kind, number if page is None else page
+            words[get(block, "Id", str, where)] = block, kind, page
     for line, where in lines:
         for relation in find(line, "Relationships", list, where) or ():
             for name in find(relation, "Ids", list, where) or ():

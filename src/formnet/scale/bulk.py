@@ -117,8 +117,10 @@ def _begin(bulk: Bulk, output: Place) -> int:
     if manifest.kind == "file":
         with manifest.open() as file:
             begun = json.load(file)
+        if begun.get("schema") != SCHEMA:
+            raise SettingsError(f"{output}: a run of another version of FormNet is here; give another folder.")
         differ = [name for name, value in settings.items() if begun.get(name) != value]
-        if begun.get("schema") != SCHEMA or differ:
+        if differ:
             told = ", ".join(f"{name} {begun.get(name)!r} and not {settings[name]!r}" for name in differ)
             raise SettingsError(
                 f"{output}: a run with other settings was begun here ({told}); give those, or another folder."

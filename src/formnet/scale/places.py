@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from io import BufferedReader
@@ -92,22 +92,28 @@ class Place:
             self.filesystem.delete_file(self.path)
 
     def write(self, data: Any) -> None:
-        """Write a file that takes its name only when it is whole."""
+        """Write a file at once."""
+        for attempt in range(2):
+            try:
+                with self.writing() as file:
+                    file.write(data)
+                return
+            except FileNotFoundError:  # another run into the same folder took it for something left behind
+                if attempt:
+                    raise
+
+    @contextmanager
+    def writing(self) -> Iterator[Any]:
+        """Open a file for writing that takes its name only when it is whole."""
         if self.filesystem.type_name in _OBJECT_STORES:
             with self.filesystem.open_output_stream(self.path) as file:
-                file.write(data)
+                yield file
             return
-        try:
-            self._write_and_name(data)
-        except FileNotFoundError:  # another run into the same folder took it for something left behind
-            self._write_and_name(data)
-
-    def _write_and_name(self, data: Any) -> None:
         folder, _, name = self.path.rpartition("/")
         part = f"{folder}/.{name}.{uuid4().hex}"
         try:
             with self.filesystem.open_output_stream(part) as file:
-                file.write(data)
+                yield file
             if self.filesystem.type_name == "local":
                 with Path(part).open("rb") as written:
                     os.fsync(written.fileno())  # or a power cut could leave the name and not what it is for

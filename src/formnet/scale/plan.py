@@ -72,8 +72,8 @@ def write_plan(source: str, output: Place, shard: int) -> Plan:
     documents: int | None = 0
     files = output / FILES
     with (
-        files.filesystem.open_output_stream(files.path) as listed,
-        output.filesystem.open_output_stream((output / SHARDS).path) as stream,
+        files.writing() as listed,
+        (output / SHARDS).writing() as stream,
         ParquetWriter(stream, _SCHEMA) as table,
     ):
         for place, cut in _ranges(source, files, shard, listed):

@@ -6,6 +6,7 @@ Lines and rows are only carried on. A file is read in a process of its own: PDF,
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,7 @@ from pyarrow import ArrowException
 from formnet.document import Document
 from formnet.errors import FormNetError, LimitError
 from formnet.images import MOST_BYTES
+from formnet.ocr import find_engine, is_theirs
 from formnet.readers import read
 from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
 from formnet.scale.isolation import LostError, alone, count_arrow, limited_memory, within_memory
@@ -126,6 +128,9 @@ def _read_here(address: str, folder: str, ocr: str, memory: int) -> list[Item]:
     count_arrow()
     try:
         path = _fetched(find_place(address), Path(folder))
+        if is_theirs(ocr):  # whatever it takes to load is not the document's; if it cannot be, a picture will say so
+            with suppress(Exception):
+                find_engine(ocr)
         with limited_memory(memory):
             try:
                 return [Item(address, _packed(document, path, address)) for document in read(path, ocr)]

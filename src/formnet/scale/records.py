@@ -59,33 +59,28 @@ def packed_lines(place: Place, start: int, stop: int | None = None) -> Iterator[
 
 def rows(place: Place, start: int, stop: int) -> Iterator[Record]:
     """Give some rows of a Parquet file by number, as JSON; only the row groups that hold them are read."""
-    position = start
     with place.open() as opened, ParquetFile(opened) as file:
-        groups, first = row_groups(file.metadata, start, stop)
-        columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
-        number = first
-        try:
-            for row in each_row(file, groups, columns):
-                if start <= number < stop:
-                    yield _row(number, row)
-                    position = number + 1
-                number += 1
-        except (ArrowException, MemoryError, OSError, LimitError) as error:
-            for lost in range(position, stop):
-                yield Record(lost, None, f"cannot be read from the Parquet file: {error}.")
+        end = 0
+        for group in range(file.metadata.num_row_groups):
+            begin, end = end, end + file.metadata.row_group(group).num_rows
+            if begin < stop and end > start:
+                yield from _of_group(file, group, begin, max(begin, start), min(end, stop))
 
 
-def row_groups(metadata: Any, start: int, stop: int) -> tuple[list[int], int]:
-    """Number the row groups that hold some rows, and the first row in them."""
-    groups: list[int] = []
-    first = begin = 0
-    for number in range(metadata.num_row_groups):
-        end = begin + metadata.row_group(number).num_rows
-        if begin < stop and end > start:
-            first = first if groups else begin
-            groups.append(number)
-        begin = end
-    return groups, first
+def _of_group(file: ParquetFile, group: int, begin: int, start: int, stop: int) -> Iterator[Record]:
+    """Give some rows of a group that begins so; from one that cannot be had on, the group's rest is lost."""
+    columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
+    position = start
+    try:
+        for number, row in enumerate(each_row(file, [group], columns), begin):
+            if number >= stop:
+                return
+            if number >= start:
+                yield _row(number, row)
+                position = number + 1
+    except (ArrowException, MemoryError, OSError, LimitError) as error:
+        for lost in range(position, stop):
+            yield Record(lost, None, f"cannot be read from the Parquet file: {error}.")
 
 
 #: How each kind of range is read.
@@ -105,6 +100,8 @@ def _row(number: int, row: Any) -> Record:
         return Record(number, json.dumps(known).encode())
     except (TypeError, ValueError) as error:
         return Record(number, None, f"holds what JSON cannot say: {error}.")
+    except MemoryError:
+        return Record(number, None, "takes more memory than a document may.")
 
 
 def _split(file: BufferedIOBase) -> Iterator[tuple[int, bytes | None]]:

@@ -41,8 +41,9 @@ def claim_folder(run: Run, *, resume: bool) -> None:
 
 def last_checkpoint(output: Path) -> Path | None:
     """Give the newest checkpoint that is whole: its state is written last, and a kill may have come before."""
-    newest = sorted(output.glob("checkpoint-*"), key=lambda folder: int(folder.name.rpartition("-")[2]), reverse=True)
-    return next((folder for folder in newest if read_state(folder) is not None), None)
+    steps = {folder.name.removeprefix("checkpoint-"): folder for folder in output.glob("checkpoint-*")}
+    newest = sorted((step for step in steps if step.isdecimal()), key=int, reverse=True)
+    return next((steps[step] for step in newest if read_state(steps[step]) is not None), None)
 
 
 def read_state(folder: Path) -> dict[str, Any] | None:

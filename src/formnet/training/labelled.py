@@ -66,6 +66,7 @@ def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
     corpus = open_corpus(spec, run.order)
     documents = with_entities(corpus, run.occurrences)
     scheme = scheme_for(corpus, documents)
+    once = _has_each_once(documents, scheme)
     held_out: list[Document] = []
     if validation is not None:
         held_out = with_entities(open_corpus(validation, run.order), run.occurrences)
@@ -77,7 +78,7 @@ def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
         documents = sorted(documents, key=_place)[: run.documents]
     if run.segment_boxes:
         documents, held_out = ([with_segment_boxes(d) for d in part] for part in (documents, held_out))
-    return Labelled(scheme, documents, held_out, _has_each_once(documents, scheme))
+    return Labelled(scheme, documents, held_out, once)
 
 
 def _has_each_once(documents: Sequence[Document], scheme: TagScheme) -> bool:

@@ -51,7 +51,9 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
     source = start.tokenizer
     if start.checkpoint is not None:
         folder = find_model(str(start.checkpoint))
-        model = network(FormNetConfig.from_pretrained(folder, **start.changes, **labels))
+        # How others' documents write dates says nothing of these.
+        changes = {"day_first": None, **start.changes, **labels}
+        model = network(FormNetConfig.from_pretrained(folder, **changes))
         return Begun(model, load_tokenizer(source or folder), _take_over(model, folder))
     if start.encoder is not None:
         encoder = find_encoder(start.encoder)

@@ -67,6 +67,7 @@ class FormNetTrainer(Trainer):
         if self.carried is not None:
             (loss, self._globalstep_last_logged), self.carried = self.carried, None
             tr_loss += loss
+            self._total_loss_scalar -= loss  # which is of the steps since
         super()._maybe_log_save_evaluate(tr_loss, *arguments, **options)
 
     def _save_checkpoint(self, *arguments: Any) -> None:
@@ -76,6 +77,12 @@ class FormNetTrainer(Trainer):
         unlogged = float(self._tr_loss), self._globalstep_last_logged
         _unlogged_file(folder).write_text(json.dumps(unlogged), encoding="utf-8")
         super()._save_checkpoint(*arguments)
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """Wait until all have written theirs: what is written next says that the checkpoint is whole."""
+        super()._save_rng_state(output_dir)
+        if in_group():
+            distributed.barrier()
 
     def run(self, *, resume: bool) -> None:
         """Train, from the last checkpoint if there is one and it is wanted, and leave the folder whole."""
@@ -111,7 +118,7 @@ class SaveByTime(TrainerCallback):
     ) -> TrainerControl:
         """Save if it is time."""
         due = monotonic() - self.last >= self.seconds
-        if distributed.is_available() and distributed.is_initialized():  # all at one step, by the first one's clock
+        if in_group():  # all at one step, by the first one's clock
             said = torch.tensor(int(due), device=args.device)
             distributed.broadcast(said, 0)
             due = bool(said)
@@ -154,9 +161,14 @@ def this_process() -> tuple[int, int]:
     return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
 
 
+def in_group() -> bool:
+    """Tell whether this process trains with others."""
+    return distributed.is_available() and distributed.is_initialized()
+
+
 def leave_group() -> None:
     """Untie this process from the others; left to the interpreter's end, their threads may abort it."""
-    if distributed.is_available() and distributed.is_initialized():
+    if in_group():
         distributed.destroy_process_group()
 
 

@@ -147,7 +147,8 @@ function row(entity) {
   label.prepend(dot);
   const text = make("td", entity.text, "t");
   const value = entity.value ? [entity.value.value, entity.value.currency].filter(Boolean).join(" ") : entity.text;
-  if (value !== entity.text) text.append(make("small", value));
+  const doubt = entity.value?.ambiguous ? " ?" : "";  // it could be read in two ways
+  if (doubt || value !== entity.text) text.append(make("small", value + doubt));
   const number = (score) => make("td", score === null ? "" : score.toFixed(2), "n");
   line.append(label, text, number(entity.score), number(entity.ocr_score));
   link(line, entity.id, "rect");
