@@ -11,7 +11,7 @@ from formnet.builder import DocumentBuilder
 from formnet.document import Document
 from formnet.readers import read
 from formnet.training.augmentation import augment
-from formnet.training.letterheads import letterheads_of, put_around
+from formnet.training.letterheads import letterheads_of, put_around, put_between
 from formnet.training.settings import Augmentation
 
 ROOT = Path(__file__).parent.parent
@@ -66,10 +66,11 @@ def test_a_letterhead_is_put_around_a_document_and_labelled_as_nothing(documents
         100, 100,
     )  # fmt: skip
     sender = builder.done()
-    sender = replace(sender, entities=(sender.entity("company", [0, 1]), sender.entity("address", [2, 3, 4])))
+    said = [("company", [0, 1]), ("address", [2, 3, 4]), ("thanks", [8])]
+    sender = replace(sender, entities=tuple(sender.entity(*one) for one in said))
     (letterhead,) = letterheads_of([sender])
-    assert letterhead.top.texts == ("Elm", "Bakery", "12", "Mill", "Lane")
-    assert letterhead.foot.texts == ("Thank", "you")
+    assert letterhead.top.page.texts == ("Elm", "Bakery", "12", "Mill", "Lane")
+    assert letterhead.foot.page.texts == ("Thank", "you")
     assert letterheads_of([replace(sender, entities=())]) == []
 
     document = documents[0]
@@ -77,6 +78,15 @@ def test_a_letterhead_is_put_around_a_document_and_labelled_as_nothing(documents
     assert framed.texts[:2] == ("Elm", "Bakery")
     assert framed.num_words > document.num_words
     assert [(e.label, e.text) for e in framed.entities] == [(e.label, e.text) for e in document.entities]
+    labels = sorted({e.label for e in document.entities if any(c.isdigit() for c in e.text)})
+    for seed in range(20):  # more of the letterhead, or less
+        mixed = put_between(document, letterhead, {"alike": labels[0]}, np.random.default_rng(seed))
+        found = {e.label: e.text for e in mixed.entities}
+        assert found["company"] == "Elm Bakery"
+        assert found["address"] == "12 Mill Lane"
+        assert {*found} == {"company", "address", "thanks", "alike"}
+        assert found["alike"] in next(e.text for e in document.entities[::-1] if e.label == labels[0])
+        assert found["thanks"] == "you"
     page, first = framed.pages[0], framed.texts.index(document.texts[0])
     assert page.boxes[:first, 3].max() <= page.boxes[first : first + document.num_words, 1].min()
     assert (page.boxes >= 0).all()

@@ -110,3 +110,6 @@ def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path)
     run = settings_for(vocabulary, tmp_path, letterheads={"jsonl": "nobody"})
     with pytest.raises(SettingsError, match="no head 'nobody'; there are jsonl"):
         finetune(run)
+    run = settings_for(vocabulary, tmp_path, letterheads={"jsonl": "jsonl"}, alike={"sum": "total"})
+    with pytest.raises(SettingsError, match="either jsonl has no 'sum', or"):
+        finetune(run)

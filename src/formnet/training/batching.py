@@ -14,7 +14,7 @@ from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
 from formnet.encoding.tokenizer import mask_id
 from formnet.training.augmentation import augment
-from formnet.training.letterheads import Letterhead, put_around
+from formnet.training.letterheads import Letterhead, put_around, put_between
 from formnet.training.settings import Augmentation, Optimisation
 
 TensorBatch = dict[str, Tensor]
@@ -58,6 +58,18 @@ class Example(NamedTuple):
     head: int
 
 
+class Mixture(NamedTuple):
+    """Documents that get others' lines around them, those lines, and what the others' head finds in the documents."""
+
+    documents: Sequence[Document]
+    letterheads: Sequence[Letterhead]
+    alike: Mapping[str, str]  # label → theirs
+
+    def draw(self, generator: np.random.Generator) -> Letterhead:
+        """Give any of the letterheads."""
+        return self.letterheads[int(generator.integers(len(self.letterheads)))]
+
+
 class Documents(Dataset[Example]):
     """Documents of all heads, made worse anew each epoch if asked."""
 
@@ -67,12 +79,13 @@ class Documents(Dataset[Example]):
         encoders: Sequence[Encoder],
         settings: Augmentation,
         seed: int,
-        letterheads: Mapping[int, Sequence[Letterhead]] | None = None,
+        around: Mapping[int, Mixture] | None = None,
+        between: Mapping[int, Mixture] | None = None,
     ) -> None:
-        """Take each head's documents and encoder, and what may stand around the documents of some heads."""
+        """Take each head's documents and encoder, and mixtures: by the documents' head, and by the letterheads'."""
         self.documents = [(document, head) for head, part in enumerate(documents) for document in part]
         self.encoders, self.settings, self.seed = encoders, settings, seed
-        self.letterheads = letterheads or {}
+        self.around, self.between = around or {}, between or {}
         self.encoded = [encoders[head](document) for document, head in self.documents]
         self.mask_id = mask_id(encoders[0].tokenizer) if settings.unknown else None
 
@@ -84,9 +97,12 @@ class Documents(Dataset[Example]):
         (document, head), encoded = self.documents[number], self.encoded[number]
         if self.settings.any:
             generator = np.random.default_rng([self.seed, epoch, number])
-            if head in self.letterheads and generator.random() < self.settings.letterhead:
-                some = self.letterheads[head]
-                document = put_around(document, some[int(generator.integers(len(some)))], generator)
+            if head in self.around and generator.random() < self.settings.letterhead:
+                document = put_around(document, self.around[head].draw(generator), generator)
+            if self.settings.body and head in self.between and generator.random() < self.settings.body:
+                mixture = self.between[head]
+                theirs = mixture.documents[int(generator.integers(len(mixture.documents)))]
+                document = put_between(theirs, mixture.draw(generator), mixture.alike, generator)
             encoded = self.encoders[head](augment(document, self.settings, generator))
             if self.mask_id is not None:
                 hidden = generator.random(len(encoded)) < self.settings.unknown

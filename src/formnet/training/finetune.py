@@ -16,10 +16,10 @@ from formnet.evaluation.evaluate import judge, report
 from formnet.evaluation.fields import field_counts
 from formnet.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
-from formnet.training.batching import Documents, Plan, put_together
+from formnet.training.batching import Documents, Mixture, Plan, put_together
 from formnet.training.folder import HELD_OUT, claim_folder
 from formnet.training.labelled import Labelled, load_labelled
-from formnet.training.letterheads import Letterhead, letterheads_of
+from formnet.training.letterheads import letterheads_of
 from formnet.training.settings import FineTuning
 from formnet.training.start import load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
@@ -42,7 +42,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
     extractor = Extractor(model, tokenizer, batch_pieces=run.optimisation.batch_pieces, bf16=run.optimisation.bf16)
     training = [part.training for part in parts.values()]
-    documents = Documents(training, encoders, run.augmentation, run.seed, _letterheads(run, parts))
+    documents = Documents(training, encoders, run.augmentation, run.seed, *_mixtures(run, parts))
     rank, world = this_process()
     lengths = [len(document) for document in documents.encoded]
     plan = Plan(lengths, run.optimisation, run.epochs, run.seed, rank, world)
@@ -80,16 +80,23 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     return extractor
 
 
-def _letterheads(run: FineTuning, parts: Mapping[str, Labelled]) -> dict[int, list[Letterhead]]:
-    """Find what may stand around the documents of those heads that want it."""
+def _mixtures(run: FineTuning, parts: Mapping[str, Labelled]) -> tuple[dict[int, Mixture], dict[int, Mixture]]:
+    """Find what may stand around the documents of those heads that want it: by their head, and by the letterheads'."""
     numbers = {name: number for number, name in enumerate(parts)}
     for name in (*run.letterheads, *run.letterheads.values()):
         if name not in parts:
             raise SettingsError(f"letterheads: there is no head {name!r}; there are {', '.join(parts)}.")
-    found = {numbers[head]: letterheads_of(parts[source].training) for head, source in run.letterheads.items()}
-    if not all(found.values()):
-        raise SettingsError(f"letterheads: none is to be found in {', '.join(run.letterheads.values())}.")
-    return found
+    around, between = {}, {}
+    for head, source in run.letterheads.items():
+        documents = [document for document in parts[head].training if all(page.texts for page in document.pages)]
+        mixture = Mixture(documents, letterheads_of(parts[source].training), run.alike)
+        if not (documents and mixture.letterheads):
+            raise SettingsError(f"letterheads: none is to be found in {source}, or no document for them in {head}.")
+        for label, theirs in run.alike.items():
+            if label not in parts[source].scheme.entity_types or theirs not in parts[head].scheme.entity_types:
+                raise SettingsError(f"alike: either {source} has no {label!r}, or {head} no {theirs!r}.")
+        around[numbers[head]] = between[numbers[source]] = mixture
+    return around, between
 
 
 def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:

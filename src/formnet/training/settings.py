@@ -74,6 +74,7 @@ class Augmentation(Settings):
     shuffled: Share = 0  # or in no order at all
     unknown: Share = 0  # a piece is masked
     letterhead: Share = 0  # a document gets another's top and foot around it, of the head that `letterheads` names
+    body: Share = 0  # instead of a document of that head comes one of those documents, with such a top and foot
 
     @model_validator(mode="after")
     def _one_order_each(self) -> "Augmentation":
@@ -113,6 +114,7 @@ class FineTuning(Run):
     look_every: int = Field(1, ge=1)  # epochs between looks at the held-out part
     augmentation: Augmentation = Augmentation()
     letterheads: dict[str, str] = {}  # heads whose documents lack the sender's lines, and the head that has such lines
+    alike: dict[str, str] = {}  # entities of the latter head, and what the former calls them: total, total.total_price
     temperatures: tuple[
         Annotated[float, Field(gt=0)], ...
     ] = ()  # of each head, from a run that held documents out, where this one does not
