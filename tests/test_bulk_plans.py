@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +125,22 @@ def test_a_few_bytes_that_unpack_to_many_cost_only_themselves(tmp_path: Path) ->
     found = list(within_memory(records.rows(find_place(str(file)), 0, 256), 2**26))
     assert len(found) == 256
     assert all(record.raw is None and "cannot be read" in str(record.reason) for record in found)
-    names = ["a", "x" * 2**25, "b", "c", "d", "e"]
-    write_table(pa.table({"id": names}), file, row_group_size=2)
-    found = list(within_memory(records.rows(find_place(str(file)), 0, 6), 2**24))
+
+
+def test_a_row_that_cannot_be_had_costs_its_group_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, real = tmp_path / "a.parquet", records.each_row
+    write_table(pa.table({"id": list("abcdefg")}), file, row_group_size=3)
+
+    def starving(opened: object, groups: list[int], columns: list[str]) -> Iterator[object]:
+        for row in real(opened, groups, columns):
+            if row["id"][0].as_py() == "b":
+                raise MemoryError
+            yield row
+
+    monkeypatch.setattr(records, "each_row", starving)
+    found = list(records.rows(find_place(str(file)), 0, 6))
     assert [record.position for record in found] == [*range(6)]
-    assert [json.loads(record.raw)["id"] for record in found[2:] if record.raw] == names[2:]
-    assert found[1].raw is None
+    assert [record.raw and json.loads(record.raw)["id"] for record in found] == ["a", None, None, "d", "e", "f"]
 
 
 def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
