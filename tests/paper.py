@@ -52,34 +52,19 @@ def form_pdf(value: str = "INV-4711") -> bytes:
     )
 
 
-def stamped_scan(strips: int, stamp: str) -> bytes:
-    """Write a PDF that is a grey picture in so many strips, with a line of text across its top."""
+def stamped_scan(strips: int, stamp: str, *, in_a_form: bool = False) -> bytes:
+    """Write a PDF that is a grey picture in so many strips, or one in a form, with a line of text across its top."""
     high = 792 / strips
     drawn = "".join(f"q 612 0 0 {high} 0 {high * i} cm /X Do Q\n" for i in range(strips))
+    if in_a_form:  # where it is one unit large, and the form as large as the page
+        drawn = "q 612 0 0 792 0 0 cm /Form Do Q\n"
     shown = f"{drawn}BT /F1 9 Tf 20 775 Td ({stamp}) Tj ET".encode()
     return _pdf(
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
-            b"/Resources << /Font << /F1 4 0 R >> /XObject << /X 6 0 R >> >> >>",
-            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-            b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"\nendstream",
-            b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 "
-            b"/Length 1 >>\nstream\n\xc0\nendstream",
-        ]
-    )
-
-
-def scan_in_a_form(stamp: str) -> bytes:
-    """Write a PDF whose page is a picture of one unit in a form that is as large as the page, and a line of text."""
-    shown = f"q 612 0 0 792 0 0 cm /Form Do Q\nBT /F1 9 Tf 20 775 Td ({stamp}) Tj ET".encode()
-    return _pdf(
-        [
-            b"<< /Type /Catalog /Pages 2 0 R >>",
-            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
-            b"/Resources << /Font << /F1 4 0 R >> /XObject << /Form 7 0 R >> >> >>",
+            b"/Resources << /Font << /F1 4 0 R >> /XObject << /X 6 0 R /Form 7 0 R >> >> >>",
             b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
             b"<< /Length %d >>\nstream\n" % len(shown) + shown + b"\nendstream",
             b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 "

@@ -19,7 +19,7 @@ from formnet.ocr.tesseract import parse
 from formnet.readers import kind_of, read
 from formnet.readers.pdf import speaks_for_itself
 from formnet.scans import scan_of
-from paper import LINES, drawn_letters, form_pdf, picture, scan_in_a_form, scanned_pdf, stamped_scan, text_pdf
+from paper import LINES, drawn_letters, form_pdf, picture, scanned_pdf, stamped_scan, text_pdf
 
 WORDS = tuple(" ".join(LINES).split())
 ENGINES = [
@@ -115,7 +115,7 @@ def test_letters_of_a_font_without_a_map_are_no_hyphens(tmp_path: Path) -> None:
 
 def test_a_scan_is_measured_on_the_page_whatever_form_it_is_in(tmp_path: Path) -> None:
     file = tmp_path / "nested.pdf"
-    file.write_bytes(scan_in_a_form("Received 2024"))
+    file.write_bytes(stamped_scan(1, "Received 2024", in_a_form=True))
     (page,) = only(file, Nothing()).pages
     assert page.read_by == "nothing"
 

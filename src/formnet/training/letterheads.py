@@ -60,10 +60,8 @@ def _foot(document: Document) -> Lines:
 
 def _lines(document: Document, page: Page, lines: Sequence[Sequence[int]], first: int) -> Lines:
     """Take lines off a page whose first word has that number in its document."""
-    words = [word for line in lines for word in line]
-    number = {first + word: i for i, word in enumerate(words)}
-    said = ((e.label, tuple(sorted(number[word] for word in e.words if word in number))) for e in document.entities)
-    return Lines(page.take(np.array(words, np.intp)), tuple(one for one in said if one[1]))
+    said = ((entity.label, tuple(word - first for word in entity.words)) for entity in document.entities)
+    return _take(Lines(page, tuple(said)), np.array([word for line in lines for word in line], np.intp))
 
 
 def _lines_without_amounts(page: Page, step: int, most: int) -> list[list[int]]:
@@ -120,8 +118,9 @@ def _some(lines: Lines, generator: np.random.Generator) -> Lines:
 
 
 def _take(lines: Lines, words: NDArray[np.intp]) -> Lines:
+    """Take some words, in that order; an entity keeps those of its own that are left."""
     new = {int(word): number for number, word in enumerate(words)}
-    left = ((label, tuple(new[word] for word in said if word in new)) for label, said in lines.entities)
+    left = ((label, tuple(sorted(new[word] for word in said if word in new))) for label, said in lines.entities)
     return Lines(lines.page.take(words), tuple(one for one in left if one[1]))
 
 
