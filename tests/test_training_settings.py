@@ -1,5 +1,6 @@
 """What a run is told, and what it cannot be told."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from formnet.modeling import FormNetForTagging
 from formnet.training.finetune import finetune
 from formnet.training.settings import FineTuning, PreTraining, Start, load_settings
 from formnet.training.start import load_start
+from formnet.writers import write
+from plain_documents import words_and_boxes
 from small_runs import settings_for
 
 ROOT = Path(__file__).parent.parent
@@ -112,4 +115,14 @@ def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path)
         finetune(run)
     run = settings_for(vocabulary, tmp_path, letterheads={"jsonl": "jsonl"}, alike={"sum": "total"})
     with pytest.raises(SettingsError, match="either jsonl has no 'sum', or"):
+        finetune(run)
+    heads = []
+    for number, label in enumerate(("total", "sum", "amount")):
+        document = words_and_boxes(str(number))
+        heads.append(tmp_path / f"{number}.jsonl")
+        write([replace(document, entities=(document.entity(label, [0]),))], heads[-1])
+    letterheads = {"jsonl-2": "jsonl", "jsonl-3": "jsonl"}
+    changes = {"corpus": [f"jsonl:{file}" for file in heads], "letterheads": letterheads}
+    run = settings_for(vocabulary, tmp_path, augmentation={"body": 0.5}, **changes)
+    with pytest.raises(SettingsError, match="jsonl is named twice"):
         finetune(run)

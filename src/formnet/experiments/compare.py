@@ -1,6 +1,5 @@
 """Choices tried one by one, judged on the held-out part of training and never on test documents."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,7 @@ import numpy as np
 import yaml
 
 from formnet.errors import SettingsError
-from formnet.experiments.trial import of_seed, parameters_of, run_trial, score_trial, spread
-from formnet.training.folder import HELD_OUT
+from formnet.experiments.trial import held_out_f1, of_seed, parameters_of, run_trial, score_trial, spread
 from formnet.training.settings import FineTuning, load_settings
 
 
@@ -44,12 +42,11 @@ def compare(
             raise SettingsError(f"{config}: comparing needs held-out documents; set held_out or validation.")
         folder = "".join(c if c.isalnum() else "-" for c in name)
         trials = [of_seed(run, seed, f"{folder}/") for seed in seeds]
-        reports = [_held_out(trial) if test is None else [score_trial(trial, test)["given"]] for trial in trials]
         rows.append(
             {
                 "variant": name,
                 "overrides": list(overrides),
-                "f1": spread([float(np.mean([_figures(head)["f1"] for head in heads])) for heads in reports]),
+                "f1": spread([_score(trial, test) for trial in trials]),
                 "parameters": parameters_of(trials[0]),
             }
         )
@@ -57,13 +54,10 @@ def compare(
     return {"seeds": list(seeds), "judged_on": judged_on, "rows": rows}
 
 
-def _held_out(trial: FineTuning) -> list[dict[str, Any]]:
-    """Train, and give what was written of each head on documents held out."""
-    run_trial(trial)
-    heads = json.loads((trial.output / HELD_OUT).read_text(encoding="utf-8"))["heads"]
-    return [report for report in heads.values() if report["documents"]]
-
-
-def _figures(report: dict[str, Any]) -> dict[str, Any]:
-    figures: dict[str, Any] = report["fields"] if "fields" in report else report["entities"]
-    return figures
+def _score(trial: FineTuning, test: str | None) -> float:
+    """Train, and give F1 on test documents, or on what was held out: over all heads, each counting alike."""
+    if test is None:
+        run_trial(trial)
+        return float(np.mean([*held_out_f1(trial).values()]))
+    report = score_trial(trial, test)["given"]
+    return float(report["fields" if "fields" in report else "entities"]["f1"])

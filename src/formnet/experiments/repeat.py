@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from formnet.evaluation.entities import LOSSES
-from formnet.experiments.trial import of_seed, parameters_of, score_trial, spread
+from formnet.experiments.trial import held_out_f1, of_seed, parameters_of, score_trial, spread
 from formnet.reading_order import Order
 from formnet.training.settings import FineTuning
 
@@ -21,6 +21,7 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
     def values(part: str, figure: str, order: Order = first) -> list[float]:
         return [one[order][part][figure] for one in scored]
 
+    held_out = [held_out_f1(of_seed(run, seed)) for seed in seeds]
     unseen = scored[0][first]["not_in_training"]["documents"]
     exact = {}
     if kind == "fields":
@@ -42,6 +43,7 @@ def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Or
             "f1": spread([one[first]["not_in_training"][kind]["f1"] for one in scored]) if unseen else None,
         },
         "documents": scored[0][first]["documents"],
+        "held_out": {head: spread([one[head] for one in held_out]) for head in held_out[0]},
         "lost": {kind: float(np.mean([one[first]["entities"]["lost"][kind] for one in scored])) for kind in LOSSES},
         "spans": spread(values("entities", "f1")),
         "by_order": {order: spread(values(kind, "f1", order)) for order in orders},

@@ -15,7 +15,7 @@ from formnet.modeling import FormNetForTagging
 from formnet.overlap import SAME, closest
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
-from formnet.training.folder import DONE, claim_folder
+from formnet.training.folder import DONE, HELD_OUT, claim_folder
 from formnet.training.labelled import with_segment_boxes
 from formnet.training.settings import FineTuning
 
@@ -38,6 +38,17 @@ def parameters_of(run: FineTuning) -> int:
     """How many weights the network of a run that is over has."""
     count: int = json.loads((run.output / DONE).read_text(encoding="utf-8"))["parameters"]
     return count
+
+
+def held_out_f1(run: FineTuning) -> dict[str, float]:
+    """F1 of a run that is over on what it held out, by head: of fields where values were keyed in, or of entities."""
+    file = run.output / HELD_OUT
+    heads = json.loads(file.read_text(encoding="utf-8"))["heads"] if file.is_file() else {}
+    return {
+        head: figures["fields" if "fields" in figures else "entities"]["f1"]
+        for head, figures in heads.items()
+        if figures["documents"]
+    }
 
 
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:

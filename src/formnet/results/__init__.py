@@ -23,14 +23,13 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "funsd": scores.corpus,
     "cord": scores.corpus,
     "sroie": scores.corpus,
+    "sroie-recipes": scores.recipes,
     "adbuy": scores.corpus,
     "ablation": scores.ablation,
     "ablation-cord": scores.ablation,
     "funsd-rows": scores.variants,
     "funsd-scratch": scores.variants,
     "choices": scores.choices,
-    "choices-cord": scores.choices,
-    "choices-sroie": scores.choices,
     "curve": scores.curve,
     "hours": scores.hours,
     "pretrain-clean": scores.pretraining,
@@ -51,7 +50,11 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "security": costs.security,
 }
 #: Tables that are made of several results.
-SOURCES = {"sizing": ("bulk", "ocr"), "shipped": (*scores.SHIPPED, "ocr")}
+SOURCES = {
+    "sroie-recipes": ("sroie", "sroie-alone"),
+    "sizing": ("bulk", "ocr"),
+    "shipped": (*scores.SHIPPED, "ocr"),
+}
 
 _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 

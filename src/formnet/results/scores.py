@@ -70,6 +70,16 @@ def corpus(record: dict[str, Any]) -> str:
     return table(rows) + f"\nOf {every:.0f} entities that were lost, {', '.join(parts)}.\n"
 
 
+def recipes(records: dict[str, Any]) -> str:
+    """What the same test documents were scored with, beside the documents held out by which it was chosen."""
+    rows = [("learned", "F1 held out", "F1 test")]
+    for record in records.values():
+        corpora = [spec.partition(":")[0] for spec in record["config"]["corpus"]]
+        head = record["test"].partition(":")[0] if len(corpora) > 1 else ""
+        rows.append((" and ".join(map(str.upper, corpora)), spread(record["held_out"][head]), spread(record["f1"])))
+    return table(rows)
+
+
 def ablation(record: dict[str, Any]) -> str:
     """The paper's 2×2, by the order trained and scored in."""
     orders = list(record["rows"][0]["f1"])

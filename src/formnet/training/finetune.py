@@ -95,6 +95,9 @@ def _mixtures(run: FineTuning, parts: Mapping[str, Labelled]) -> tuple[dict[int,
         for label, theirs in run.alike.items():
             if label not in parts[source].scheme.entity_types or theirs not in parts[head].scheme.entity_types:
                 raise SettingsError(f"alike: either {source} has no {label!r}, or {head} no {theirs!r}.")
+        if numbers[source] in between and run.augmentation.body:
+            told = f"{source} is named twice; with augmentation.body it can be put around one head's documents"
+            raise SettingsError(f"letterheads: {told}.")
         around[numbers[head]] = between[numbers[source]] = mixture
     return around, between
 
