@@ -1,16 +1,23 @@
-"""One step of training on the examples, under torchrun: the first process writes down the gradients."""
+"""One step of each kind of training on the examples, under torchrun: the first process writes down the gradients."""
 
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import TrainerCallback
 
 import formnet.training.finetune as finetune
-from formnet.training.settings import FineTuning, make_settings
+import formnet.training.pretrain as pretrain
+from formnet.training.masking import Masker
+from formnet.training.settings import FineTuning, PreTraining, make_settings
 from formnet.training.trainer import FormNetTrainer
+
+EXAMPLES = Path(__file__).parent.parent / "examples/documents.jsonl"
+STILL = {"hidden_dropout_prob": 0.0, "classifier_dropout": 0.0, "attention_backend": "blocked"}
+KINDS = ("words", "paths", "pages")
 
 
 class WriteDown(TrainerCallback):
@@ -29,25 +36,28 @@ class OneStep(FormNetTrainer):
         self.add_callback(WriteDown(self.run_settings.output))
 
 
+class SameEverywhere(Masker):
+    """Hides the same words of a page in whichever process."""
+
+    def __call__(self, document: Any, _: Any) -> Any:
+        return super().__call__(document, np.random.default_rng(len(document)))
+
+
 def main(vocabulary: str, output: str, world: int) -> None:
-    run = make_settings(
-        FineTuning,
-        {
-            "corpus": f"jsonl:{Path(__file__).parent.parent / 'examples/documents.jsonl'}",
-            "start": {
-                "size": "tiny",
-                "tokenizer": vocabulary,
-                "changes": {"hidden_dropout_prob": 0.0, "classifier_dropout": 0.0, "attention_backend": "blocked"},
-            },
-            "output": output,
-            "epochs": 1,
-            # The same two documents in one step, whether one process has both or each has one.
-            "optimisation": {"batch_pieces": 100_000, "batch_documents": 2 // world, "bf16": False, "clip": 0},
-        },
-        "test",
-    )
-    finetune.FormNetTrainer = OneStep  # type: ignore[misc]
-    finetune.finetune(run)
+    finetune.FormNetTrainer = pretrain.FormNetTrainer = OneStep  # type: ignore[misc]
+    pretrain.Masker = SameEverywhere  # type: ignore[misc]
+    # The same two documents in one step, whether one process has both or each has one.
+    optimisation = {"batch_pieces": 100_000, "bf16": False, "clip": 0}
+    for kind in KINDS:
+        changes = {**STILL, "loss_on_paths": kind == "paths"}
+        run = {"start": {"size": "tiny", "tokenizer": vocabulary, "changes": changes}, "output": f"{output}/{kind}"}
+        if kind == "pages":
+            # One after the other in one process.
+            alone = {"shuffle": 1, "optimisation": {**optimisation, "accumulate": 2 // world}}
+            pretrain.pretrain(make_settings(PreTraining, {**run, **alone, "pages": [EXAMPLES], "steps": 1}, kind))
+        else:
+            together = {"epochs": 1, "optimisation": {**optimisation, "batch_documents": 2 // world}}
+            finetune.finetune(make_settings(FineTuning, {**run, **together, "corpus": f"jsonl:{EXAMPLES}"}, kind))
 
 
 if __name__ == "__main__":

@@ -255,6 +255,8 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     assert ["commit" in row for row in again] == [True, True, True, False]  # the last was measured again
     with pytest.raises(SettingsError, match="of another test or other seeds"):
         stdout(*ablation, "--variant", "FormNet", "--seed", "7")
+    with pytest.raises(SettingsError, match="of runs with another epochs"):
+        stdout(*ablation, "--variant", "FormNet", "--set", "epochs=3")
 
     curve = json.loads(stdout("curve", str(config), "--test", corpus, "--documents", "1"))
     assert [point["documents"] for point in curve["points"]] == [1, 2]

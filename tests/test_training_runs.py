@@ -24,6 +24,7 @@ from formnet.training.pretrain import pretrain, steps_done
 from formnet.training.settings import FineTuning, PreTraining, make_settings
 from formnet.training.start import load_start
 from formnet.writers import write
+from one_step import KINDS
 from small_runs import QUICK, settings_for
 
 TESTS = Path(__file__).parent
@@ -167,10 +168,11 @@ def test_two_processes_give_the_gradients_of_one(vocabulary: Path, tmp_path: Pat
             [*launch, script, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False
         )
         assert done.returncode == 0, done.stderr
-    one, two = (torch.load(tmp_path / f"{world}/gradients.pt", weights_only=True) for world in (1, 2))
-    assert one.keys() == two.keys()
-    for name in one:
-        assert torch.allclose(one[name], two[name], rtol=1e-4, atol=1e-7), name
+    for kind in KINDS:
+        one, two = (torch.load(tmp_path / f"{world}/{kind}/gradients.pt", weights_only=True) for world in (1, 2))
+        assert one.keys() == two.keys()
+        for name in one:
+            assert torch.allclose(one[name], two[name], rtol=1e-4, atol=1e-7), (kind, name)
 
 
 def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vocabulary: Path, tmp_path: Path) -> None:

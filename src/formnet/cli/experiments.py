@@ -45,9 +45,11 @@ def compare(
     prepare(training=True)
     from formnet.experiments.compare import compare as run_all
     from formnet.experiments.compare import read_variants
+    from formnet.training import FineTuning, load_settings
 
     result = run_all(config, read_variants(variants), seed or [0], test, override or ())
-    _give({"config": str(config), **result}, out)
+    common = load_settings(FineTuning, config, override or ())
+    _give({"config": common.model_dump(mode="json"), **result}, out)
 
 
 def ablate(
@@ -73,7 +75,7 @@ def ablate(
     seeds = seed or [0]
     old = json.loads(out.read_text(encoding="utf-8")) if variant and out is not None and out.is_file() else None
     if old is not None:
-        refuse_others(old, test, seeds)
+        refuse_others(old, test, seeds, run)
     result = run_all(run, test, seeds, trained, scored, variant or tuple(VARIANTS))
     if old is not None:
         result = beside(result, old)

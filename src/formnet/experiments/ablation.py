@@ -7,6 +7,7 @@ from typing import Any
 from formnet.errors import SettingsError
 from formnet.experiments.trial import of_seed, score_trial, spread
 from formnet.reading_order import Order
+from formnet.training.folder import differences
 from formnet.training.settings import FineTuning
 
 #: The paper's rows: name → changes of the network.
@@ -46,10 +47,13 @@ def ablate(
     return {"test": test, "seeds": list(seeds), "rows": rows}
 
 
-def refuse_others(old: dict[str, Any], test: str, seeds: Sequence[int]) -> None:
-    """Refuse to put rows beside those of another test or other seeds, before any is trained."""
+def refuse_others(old: dict[str, Any], test: str, seeds: Sequence[int], run: FineTuning) -> None:
+    """Refuse to put rows beside those of another test, other seeds or settings, before any is trained."""
     if (old.get("test"), old.get("seeds")) != (test, list(seeds)):
         raise SettingsError("the figures there are of another test or other seeds; write to another file.")
+    other = differences(old.get("config", {}), run.model_dump(mode="json"))
+    if other:
+        raise SettingsError(f"the figures there are of runs with another {', '.join(other)}; write to another file.")
 
 
 def beside(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def claim_folder(run: Run, *, resume: bool) -> None:
         before = json.loads(file.read_text(encoding="utf-8"))
         with suppress(SettingsError):  # what was not a setting yet had its default
             before = make_settings(type(run), before, str(file)).model_dump(mode="json")
-        other = _differences(before, told)
+        other = differences(before, told)
         if other:
             raise SettingsError(
                 f"{run.output}: holds a run with another {', '.join(other)}; name another output, "
@@ -54,5 +54,6 @@ def read_state(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-def _differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Name the settings that make two runs different ones."""
     return sorted(name for name in {*one, *other} if name not in _FREE and one.get(name) != other.get(name))

@@ -22,9 +22,10 @@ from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_thr
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     """Train, leave in `run.output` what fine-tuning starts from, and give the curve; what is over is left so."""
-    if resume and (read_state(run.output) or {}).get("global_step", -1) >= run.steps:
+    state = read_state(run.output)
+    if resume and state is not None and state["global_step"] >= run.steps:
         claim_folder(run, resume=True)
-        return curve(run)
+        return curve(run, state["log_history"])
     missing = [str(file) for file in run.pages if not file.is_file()]
     if missing:
         raise SettingsError(f"pages: there is no {', '.join(missing)}.")
@@ -60,14 +61,11 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         logging_steps=min(50, run.look_every),
     )
     trainer.run(resume=resume)
-    return curve(run)
+    return curve(run, trainer.state.log_history)
 
 
-def curve(run: PreTraining) -> dict[str, Any]:
+def curve(run: PreTraining, history: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Give what a run saw as it went: the loss on pages trained on, and loss and accuracy on pages held out."""
-    state = read_state(run.output)
-    assert state is not None
-    history = state["log_history"]
     return {
         "steps": run.steps,
         "training": [{"step": at["step"], "loss": at["loss"]} for at in history if "loss" in at],

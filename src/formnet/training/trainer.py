@@ -81,8 +81,7 @@ class FormNetTrainer(Trainer):
     def _save_rng_state(self, output_dir: str) -> None:
         """Wait until all have written theirs: what is written next says that the checkpoint is whole."""
         super()._save_rng_state(output_dir)
-        if in_group():
-            distributed.barrier()
+        wait_for_all()
 
     def run(self, *, resume: bool) -> None:
         """Train, from the last checkpoint if there is one and it is wanted, and leave the folder whole."""
@@ -93,6 +92,7 @@ class FormNetTrainer(Trainer):
         self.train(resume_from_checkpoint=None if last is None else str(last))
         self.save_model()
         self.save_state()
+        wait_for_all()  # one that ended now, or read on, would do so before the first has written all
 
 
 def _unlogged_file(checkpoint: Path) -> Path:
@@ -164,6 +164,12 @@ def this_process() -> tuple[int, int]:
 def in_group() -> bool:
     """Tell whether this process trains with others."""
     return distributed.is_available() and distributed.is_initialized()
+
+
+def wait_for_all() -> None:
+    """Go on when all processes have come here."""
+    if in_group():
+        distributed.barrier()
 
 
 def leave_group() -> None:
