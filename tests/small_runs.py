@@ -1,12 +1,22 @@
 """Settings for runs that are over in seconds."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from formnet.readers import read
 from formnet.training.settings import FineTuning, make_settings
+from formnet.writers import write
 
 ROOT = Path(__file__).parent.parent
 #: A network that learns a few pages in seconds.
 QUICK = {"hidden_size": 64, "num_attention_heads": 4, "attention_backend": "blocked", "radius": 84}
+
+
+def under_other_names(folder: Path) -> str:
+    """Write the examples again, so that they count as other documents, to look at while training on the first."""
+    file = folder / "others.jsonl"
+    write((replace(document, id=f"other {document.id}") for document in read(ROOT / "examples/documents.jsonl")), file)
+    return f"jsonl:{file}"
 
 
 def settings_for(vocabulary: Path, output: Path, **changes: object) -> FineTuning:

@@ -14,6 +14,7 @@ from formnet.cli import app, main
 from formnet.errors import SettingsError
 from formnet.readers import read
 from formnet.views.graph import ACROSS, ALONG
+from small_runs import under_other_names
 
 run = CliRunner()
 
@@ -201,7 +202,7 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     )
     settings = {
         "corpus": corpus,
-        "validation": corpus,
+        "validation": under_other_names(tmp_path),
         "start": {
             "size": "tiny",
             "tokenizer": str(tmp_path / "vocab.txt"),

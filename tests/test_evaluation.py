@@ -1,12 +1,16 @@
 import warnings
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import nervaluate
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from seqeval import metrics
+from seqeval.scheme import IOBES
 
 from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
@@ -15,9 +19,10 @@ from formnet.document import Document, Entity
 from formnet.evaluation import entity_counts, field_counts, word_counts
 from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
-from formnet.evaluation.entities import gold_spans
-from formnet.evaluation.evaluate import Judged
+from formnet.evaluation.entities import gold_spans, spans_of
+from formnet.evaluation.evaluate import Judged, judge, unknown_labels
 from formnet.evaluation.fields import best_values, right_entities, same_value
+from formnet.extractor import Extractor
 from formnet.labels import Span, TagScheme
 
 SCHEME = TagScheme(("header", "question", "answer"))
@@ -45,11 +50,11 @@ def random_spans(generator: np.random.Generator, words: int) -> list[Span]:
     return spans
 
 
-def tag_names(spans: list[Span], words: int) -> list[str]:
-    return [SCHEME.names[tag] for tag in SCHEME.tags(spans, words)]
+#: What there is, what was found, and how many words.
+Pair = tuple[list[Span], list[Span], int]
 
 
-def pairs(data: Path | None) -> list[tuple[list[Span], list[Span], int]]:
+def pairs(data: Path) -> list[Pair]:
     """Gold and predicted spans: random ones, and FUNSD's with errors of all kinds."""
     generator = np.random.default_rng(5)
     made = []
@@ -58,11 +63,10 @@ def pairs(data: Path | None) -> list[tuple[list[Span], list[Span], int]]:
         gold = random_spans(generator, words)
         found = [span for span in gold if generator.random() < 0.7] if generator.random() < 0.7 else []
         made.append((gold, found or random_spans(generator, words), words))
-    if data is not None:
-        for document in open_corpus(f"funsd:{data / 'funsd'}@test"):
-            gold = gold_spans(document, SCHEME)
-            found = [_err(span, generator) for span in gold if generator.random() < 0.9]
-            made.append((gold, [span for span in found if span.stop > span.start], document.num_words))
+    for document in open_corpus(f"funsd:{data / 'funsd'}@test"):
+        gold = gold_spans(document, SCHEME)
+        found = [_err(span, generator) for span in gold if generator.random() < 0.9]
+        made.append((gold, [span for span in found if span.stop > span.start], document.num_words))
     return made
 
 
@@ -74,28 +78,32 @@ def _err(span: Span, generator: np.random.Generator) -> Span:
 
 
 def test_the_metric_agrees_with_seqeval_and_nervaluate(data: Path) -> None:
-    seqeval, nervaluate = pytest.importorskip("seqeval.metrics"), pytest.importorskip("nervaluate")
-    from seqeval.scheme import IOBES
+    assert_others_count_so(pairs(data), SCHEME)
+    receipts = list(islice(open_corpus(f"cord:{data / 'cord'}@test"), 20))
+    judged, scheme = judge(Extractor.from_pretrained("receipts"), receipts)
+    found = [(list(one.gold), spans_of(one.found), one.document.num_words) for one in judged]
+    assert_others_count_so(found, scheme)
 
-    both = pairs(data)
+
+def assert_others_count_so(both: list[Pair], scheme: TagScheme) -> None:
     counts = sum_counts(entity_counts(gold, found) for gold, found, _ in both)
-    gold, found = ([tag_names(pair[i], pair[2]) for pair in both] for i in (0, 1))
+    gold, found = ([[scheme.names[tag] for tag in scheme.tags(pair[i], pair[2])] for pair in both] for i in (0, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         strict: dict[str, Any] = {"mode": "strict", "scheme": IOBES}
-        theirs = [f(gold, found, **strict) for f in (seqeval.precision_score, seqeval.recall_score, seqeval.f1_score)]
-        by_type = seqeval.classification_report(gold, found, output_dict=True, **strict)
-        macro = seqeval.f1_score(gold, found, average="macro", **strict)
+        theirs = [f(gold, found, **strict) for f in (metrics.precision_score, metrics.recall_score, metrics.f1_score)]
+        by_type = metrics.classification_report(gold, found, output_dict=True, **strict)
+        macro = metrics.f1_score(gold, found, average="macro", **strict)
     assert np.allclose(counts.micro.score, theirs)
     assert np.isclose(counts.macro_f1, macro)
     for label, tally in counts.by_type.items():
-        row = by_type[label]
+        row = by_type.get(label, {"precision": 0.0, "recall": 0.0, "f1-score": 0.0, "support": 0})
         assert np.allclose(tally.score, (row["precision"], row["recall"], row["f1-score"]))
         assert tally.gold == row["support"]
     as_dicts = [
         [[{"label": s.label, "start": s.start, "end": s.stop - 1} for s in pair[i]] for pair in both] for i in (0, 1)
     ]
-    judged = nervaluate.Evaluator(*as_dicts, tags=list(SCHEME.entity_types), loader="dict").evaluate()
+    judged = nervaluate.Evaluator(*as_dicts, tags=list(scheme.entity_types), loader="dict").evaluate()
     result = judged["overall"]["strict"]
     assert np.allclose(counts.micro.score, (result.precision, result.recall, result.f1))
 
@@ -173,6 +181,22 @@ def test_fields_count_once_and_the_likeliest_value_counts() -> None:
     by_meaning, exact = sum_counts(score.by_document), sum_counts(score.exact_by_document)
     assert (by_meaning.micro.gold, by_meaning.micro.found, by_meaning.micro.right) == (2, 2, 1)
     assert exact.micro.right == 0
+
+
+def test_what_was_not_keyed_in_counts_as_it_was_marked() -> None:
+    marked = receipt()
+    marked = replace(marked, entities=(marked.entity("total", [1]),))
+    found = [[entity("total", "9.00", 0.9)], [entity("total", "9.00", 0.9)]]
+    score = field_counts([receipt(total="9.00"), marked], found, ("total",))
+    assert sum_counts(score.by_document).micro.score.f1 == 1
+    wrong = [[entity("total", "9.00", 0.9)], [replace(entity("total", "Total", 0.9), words=(0,))]]
+    assert sum_counts(field_counts([receipt(total="9.00"), marked], wrong, ("total",)).by_document).micro.right == 1
+
+
+def test_labels_that_a_model_does_not_know_are_counted() -> None:
+    document = receipt(total="9.00", shop="Elm")
+    document = replace(document, entities=(document.entity("tip", [0]), document.entity("tip", [1])))
+    assert unknown_labels([Judged(document, [], [])], {"total"}) == {"tip": 1, "shop": 1}
 
 
 def test_dates_with_points_are_dates() -> None:

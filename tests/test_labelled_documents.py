@@ -15,6 +15,7 @@ from formnet.training.batching import Plan
 from formnet.training.labelled import Labelled, hold_out, load_labelled, with_segment_boxes
 from formnet.training.settings import Augmentation, Optimisation
 from formnet.writers import write
+from plain_documents import words_and_boxes
 from small_runs import settings_for
 
 ROOT = Path(__file__).parent.parent
@@ -113,3 +114,51 @@ def test_what_two_corpora_of_one_kind_are_judged_by_counts_once(vocabulary: Path
     (head,) = load_labelled(run).values()
     assert [document.id for document in head.training] == ["a", "b"]
     assert [document.id for document in head.held_out] == ["v"]
+
+
+def one_page(name: str, label: str, *words: str) -> Document:
+    document = words_and_boxes(name, *(words or ("9.00", "Tea")))
+    return replace(document, entities=(document.entity(label, [0]),))
+
+
+def test_what_is_looked_at_belongs_to_the_head_that_has_its_labels(vocabulary: Path, tmp_path: Path) -> None:
+    def written(name: str, *documents: Document) -> str:
+        write(documents, tmp_path / f"{name}.jsonl")
+        return f"jsonl:{tmp_path / name}.jsonl"
+
+    corpora = (written("a", one_page("a", "total")), written("b", one_page("b", "sum")))
+    more = written("v", one_page("v", "sum"), one_page("w", "tip"))
+    heads = load_labelled(settings_for(vocabulary, tmp_path, corpus=corpora, validation=more))
+    assert [[d.id for d in head.held_out] for head in heads.values()] == [[], ["v", "w"]]
+    assert heads["jsonl-2"].scheme.entity_types == ("sum", "tip")  # which no training document has
+    strange = written("v", one_page("v", "other"))
+    with pytest.raises(SettingsError, match="fit jsonl and jsonl-2 alike"):
+        load_labelled(settings_for(vocabulary, tmp_path, corpus=corpora, validation=strange))
+    whole = written("whole", one_page("a", "total"), one_page("b", "total"))
+    part = written("part", one_page("b", "total"))
+    with pytest.raises(SettingsError, match="1 of 1 documents to look at are among those that jsonl learns from, 'b'"):
+        load_labelled(settings_for(vocabulary, tmp_path, corpus=whole, validation=part))
+
+
+def test_validation_is_looked_at_whichever_corpus_comes_first(data: Path, vocabulary: Path, tmp_path: Path) -> None:
+    corpora = [f"funsd:{data / 'funsd'}@test", f"xfund:{data / 'xfund'}@zh.val"]
+    for order in (corpora, corpora[::-1]):
+        validation = f"xfund:{data / 'xfund'}@fr.val"
+        (head,) = load_labelled(settings_for(vocabulary, tmp_path, corpus=order, validation=validation)).values()
+        assert len(head.held_out) == 50
+
+
+def test_documents_without_words_are_not_learnt_from(vocabulary: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    blank = replace(words_and_boxes("blank"), pages=())
+    write([one_page("a", "total"), blank], file)
+    run = settings_for(vocabulary, tmp_path, corpus=f"jsonl:{file}")
+    assert [document.id for document in load_labelled(run)["jsonl"].training] == ["a"]
+
+
+def test_a_process_gets_no_more_than_it_was_told() -> None:
+    lengths = np.random.default_rng(0).integers(10, 900, 500).tolist()
+    for world in (1, 2, 4):
+        for rank in range(world):
+            for batch in Plan(lengths, Optimisation(batch_pieces=2048), 1, 0, rank, world):
+                assert len(batch) * max(lengths[turn.document] for turn in batch) <= 2048

@@ -61,3 +61,10 @@ def test_each_head_is_asked_for_its_own_paths() -> None:
     loss = model.loss_of_paths(logits, labels, torch.tensor([0, 1]), None)
     apart = path_loss(logits[:1, :, :9], labels[:1]) + path_loss(logits[1:, :, 9:], labels[1:])
     assert torch.allclose(loss, apart.sum() / 8)
+
+
+def test_documents_without_words_have_one_path() -> None:
+    scores = torch.zeros(2, 0, len(SCHEME), requires_grad=True)
+    lost = path_loss(scores, torch.zeros(2, 0, dtype=torch.long))
+    assert lost.tolist() == [0.0, 0.0]
+    lost.sum().backward()  # type: ignore[no-untyped-call]

@@ -15,6 +15,7 @@ import torch
 
 from formnet.errors import SettingsError
 from formnet.experiments.hours import seconds_of
+from formnet.experiments.trial import run_trial
 from formnet.extractor import Extractor
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
 from formnet.readers import read
@@ -212,3 +213,23 @@ def test_pauses_are_no_training() -> None:
     assert seconds_of(steps) == 50.0
     assert seconds_of([0.0, 60.0]) == 60.0
     assert seconds_of([5.0]) == 0.0
+
+
+def test_other_labels_are_not_taken_for_those_that_were_learnt(vocabulary: Path, tmp_path: Path) -> None:
+    file = tmp_path / "labels.jsonl"
+    documents = list(read(ROOT / "examples/documents.jsonl"))
+    write(documents, file)
+    run = settings_for(vocabulary, tmp_path / "run", corpus=f"jsonl:{file}", epochs=1)
+    run_trial(run)
+    first, *others = documents[0].entities
+    write([replace(documents[0], entities=(replace(first, label=others[0].label), *others)), *documents[1:]], file)
+    for again in (finetune, run_trial):
+        with pytest.raises(SettingsError, match=r"other documents or labels; .* start anew with --no-resume"):
+            again(run)
+    finetune(run, resume=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORLD_SIZE", "2")
+        with pytest.raises(SettingsError, match="another number of processes"):
+            claim_folder(run, resume=True, origin={"processes": 2})
+        with pytest.raises(SettingsError, match="experiments run in one process"):
+            run_trial(run)

@@ -1,5 +1,6 @@
 """What a run is told, and what it cannot be told."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,13 +9,15 @@ import torch
 
 from formnet.errors import SettingsError
 from formnet.experiments.compare import read_variants
+from formnet.extractor import Extractor, labels_of
+from formnet.labels import TagScheme
 from formnet.modeling import FormNetForTagging
 from formnet.training.finetune import finetune
 from formnet.training.settings import FineTuning, PreTraining, Start, load_settings
 from formnet.training.start import load_start
 from formnet.writers import write
 from plain_documents import words_and_boxes
-from small_runs import settings_for
+from small_runs import settings_for, under_other_names
 
 ROOT = Path(__file__).parent.parent
 
@@ -104,9 +107,40 @@ def test_what_cannot_be_is_refused(vocabulary: Path, tmp_path: Path) -> None:
         load_start(Start(size="tiny", tokenizer=str(vocabulary), changes={"hiden_size": 8}), FormNetForTagging)
     with pytest.raises(SettingsError, match="one for each"):
         finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
-    same = settings_for(vocabulary, tmp_path).corpus
     with pytest.raises(SettingsError, match="fitted on documents held out"):
-        finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0], validation=same))
+        finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0], validation=under_other_names(tmp_path)))
+    with pytest.raises(SettingsError, match="need letterheads"):
+        settings_for(vocabulary, tmp_path, augmentation={"body": 0.5})
+    both = {"loss_on_all_pieces": True, "loss_on_paths": True}
+    with pytest.raises(SettingsError, match="on all pieces or on paths"):
+        load_start(Start(size="tiny", tokenizer=str(vocabulary), changes=both), FormNetForTagging)
+
+
+def test_a_constant_rate_warms_up(vocabulary: Path, tmp_path: Path) -> None:
+    settings = {"schedule": "constant", "warm_up": 0.5, "bf16": False, "batch_documents": 1}
+    run = settings_for(vocabulary, tmp_path, epochs=4, optimisation=settings)
+    finetune(run)
+    history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
+    rates = [entry["learning_rate"] for entry in history if "learning_rate" in entry]
+    assert rates[0] < rates[-1] == run.optimisation.learning_rate
+
+
+def test_a_head_alone_takes_over_what_one_of_several_knows(vocabulary: Path) -> None:
+    types = ("address", "company", "tip", "total")
+    begun = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of({"": TagScheme(types)}))
+    theirs = Extractor.from_pretrained("receipts").model
+    assert isinstance(theirs, FormNetForTagging)
+    for name in ("O", "B-total", "S-company"):
+        row = theirs.config.label2id[f"sroie/{name}"]
+        assert torch.equal(
+            begun.model.classifier.weight[begun.model.config.label2id[name]], theirs.classifier.weight[row]
+        )
+    strange = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of({"": TagScheme(("tip",))}))
+    assert {"classifier.weight", "classifier.bias"} <= strange.new
+    large = vocabulary.with_name("large.txt")
+    large.write_text("\n".join(["[PAD]", "[UNK]", "[MASK]", *map(str, range(30_000))]))
+    with pytest.raises(SettingsError, match="pieces, the network"):
+        load_start(Start(checkpoint=Path("receipts"), tokenizer=str(large)), FormNetForTagging)
 
 
 def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path) -> None:

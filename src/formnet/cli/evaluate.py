@@ -23,7 +23,7 @@ def evaluate(
     prepare()
     from formnet.alignment import with_entities
     from formnet.corpora import open_corpus
-    from formnet.evaluation.evaluate import judge, report
+    from formnet.evaluation.evaluate import judge, report, unknown_labels
     from formnet.extractor import Extractor
 
     extractor = Extractor.from_pretrained(model)
@@ -34,6 +34,11 @@ def evaluate(
         opened = open_corpus(corpus, name.value)
         judged, scheme = judge(extractor, with_entities(opened, occurrences))
         results[name.value] = report(judged, scheme)
+        unknown = unknown_labels(judged, {*scheme.entity_types, *opened.untagged})
+        if unknown:
+            labels = ", ".join(f"{label} ({count:,})" for label, count in unknown.items())
+            typer.echo(f"{model} does not know, and is not scored by: {labels}", err=True)
+            results[name.value]["unknown_labels"] = unknown
         if pictures is not None:
             from formnet.evaluation.pictures import draw_all
 

@@ -29,7 +29,9 @@ def pretrain(config: Config, override: Overrides = None, resume: Resume = True, 
     prepare(training=True)
     from formnet.training import PreTraining, load_settings
     from formnet.training.pretrain import pretrain as run
+    from formnet.training.trainer import this_process
 
     settings = load_settings(PreTraining, config, override or ())
     curve = run(settings, resume=resume)
-    write_figures({"config": settings.model_dump(mode="json"), **curve}, out)
+    if this_process()[0] == 0:
+        write_figures({"config": settings.model_dump(mode="json"), **curve}, out)

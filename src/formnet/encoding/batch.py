@@ -79,10 +79,11 @@ def buckets(
     most_pieces: int,
     seed: int | Sequence[int] | None = None,
     most_documents: int | None = None,
+    shares: int = 1,
 ) -> list[list[int]]:
     """Group documents of like length so that a padded batch holds at most so many pieces; one too long goes alone.
 
-    A batch can be limited in documents, too.
+    A batch can be limited in documents, too. One that several processes share holds so much for each of them.
 
     With a seed, which documents meet and the order of batches change with it; without, the longest come first, so that
     what does not fit in memory fails at once.
@@ -100,7 +101,7 @@ def buckets(
     for index in order.tolist():
         longest_now = max(longest, lengths[index])
         full = bool(batches) and len(batches[-1]) == most_documents
-        if batches and not full and longest_now * (len(batches[-1]) + 1) <= most_pieces:
+        if batches and not full and longest_now * -(-(len(batches[-1]) + 1) // shares) <= most_pieces:
             batches[-1].append(index)
             longest = longest_now
         else:

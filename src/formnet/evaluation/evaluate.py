@@ -1,7 +1,7 @@
 """A trained network against a labelled corpus: one call, all figures."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,6 +60,17 @@ def judge(extractor: Extractor, documents: Sequence[Document], head: str | None 
         for document, entities in zip(documents, found, strict=True)
     ]
     return Judgement(judged, scheme)
+
+
+def unknown_labels(judged: Sequence[Judged], known: Collection[str]) -> dict[str, int]:
+    """Count what documents are labelled with that the head which was asked does not know: no score tells of it."""
+    labels = Counter(
+        label
+        for one in judged
+        for label in {*one.document.fields, *(entity.label for entity in one.document.entities)}
+        if label not in known
+    )
+    return dict(labels.most_common())
 
 
 def report(judged: Sequence[Judged], scheme: TagScheme) -> dict[str, Any]:

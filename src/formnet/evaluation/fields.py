@@ -11,7 +11,7 @@ from typing import Any
 from formnet.alignment.meanings import amount, day, fold, number
 from formnet.document import Document, Entity
 from formnet.evaluation.counts import Counts, sum_counts
-from formnet.evaluation.entities import gold_spans, spans_of
+from formnet.evaluation.entities import entity_counts, gold_spans, spans_of
 from formnet.labels import TagScheme
 
 
@@ -33,13 +33,18 @@ class FieldScore:
 def field_counts(
     documents: Sequence[Document], entities: Sequence[Sequence[Entity]], names: Sequence[str]
 ) -> FieldScore:
-    """Score the best value found for each field."""
+    """Score the best value found for each field; where nothing was keyed in, whole entities against those marked."""
     score = FieldScore([], [])
+    ever = {name for document in documents for name in document.fields}
     for document, found in zip(documents, entities, strict=True):
-        values = best_values(found, names)
-        keyed = {name: value for name, value in document.fields.items() if name in names}
-        score.by_document.append(_count(keyed, values, same_value))
-        score.exact_by_document.append(_count(keyed, values, _same_string))
+        fields = [name for name in names if name in ever] if document.fields else []
+        values = best_values(found, fields)
+        keyed = {name: document.fields[name] for name in fields if name in document.fields}
+        others = {*names} - {*fields}
+        gold, said = (spans_of(one for one in of if one.label in others) for of in (document.entities, found))
+        marked = entity_counts(gold, said)
+        score.by_document.append(sum_counts([_count(keyed, values, same_value), marked]))
+        score.exact_by_document.append(sum_counts([_count(keyed, values, _same_string), marked]))
     return score
 
 

@@ -14,7 +14,7 @@ def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequ
     points = []
     for size in [*(s for s in sizes if s < everything), everything]:
         epochs = min(round(run.epochs * everything / size), 10 * run.epochs)
-        asked = None if size == everything else size
+        asked = run.documents if size == everything else size
         smaller = run.model_copy(update={"documents": asked, "epochs": epochs, "look_every": epochs})
         scored = [score_trial(of_seed(smaller, seed, f"{size}-documents/"), test)["given"] for seed in seeds]
         kind = "fields" if "fields" in scored[0] else "entities"

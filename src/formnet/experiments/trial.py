@@ -9,6 +9,7 @@ import numpy as np
 
 from formnet.alignment import with_entities
 from formnet.corpora import open_corpus
+from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor
 from formnet.modeling import FormNetForTagging
@@ -16,15 +17,19 @@ from formnet.overlap import SAME, closest
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
 from formnet.training.folder import DONE, HELD_OUT, claim_folder
-from formnet.training.labelled import with_segment_boxes
+from formnet.training.labelled import load_labelled, with_segment_boxes
+from formnet.training.origin import origin_of
 from formnet.training.settings import FineTuning
+from formnet.training.trainer import this_process
 
 
 def run_trial(run: FineTuning) -> Extractor:
     """Train, or load what an earlier call with the same settings trained."""
+    if this_process()[1] > 1:
+        raise SettingsError("experiments run in one process; under torchrun, call formnet train with each seed.")
     done = run.output / DONE
     if done.is_file():
-        claim_folder(run, resume=True)
+        claim_folder(run, resume=True, origin=origin_of(run.start, load_labelled(run)))
         options = {"batch_pieces": run.optimisation.batch_pieces, "bf16": run.optimisation.bf16}
         return Extractor.from_pretrained(run.output, **options)
     extractor = finetune(run)

@@ -199,7 +199,7 @@ def mean_loss(logits: Tensor, labels: Tensor, count: Tensor | int | None) -> Ten
 
 def over_labels(total: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
     """Divide by `count`, or by how many labels there are."""
-    return total / ((labels >= 0).sum().clamp(min=1) if count is None else count)
+    return total / torch.as_tensor((labels >= 0).sum() if count is None else count).clamp(min=1)
 
 
 class FormNetForTagging(FormNetPreTrainedModel):

@@ -72,10 +72,16 @@ def take_apart(scores: Tensor) -> Roles:
     return Roles(scores[..., 0], *(part.contiguous() for part in by_role.unbind(-1)))
 
 
+def _ends(roles: Roles) -> tuple[Tensor, Tensor, Tensor]:
+    """Give the scores of staying closed [B, W], and those before the first word or after the last: [B], [B, K]."""
+    stay = torch.logaddexp(roles.outside, roles.single.logsumexp(-1))
+    documents, _, types = roles.begin.shape
+    return stay, stay.new_zeros(documents), stay.new_full((documents, types), NEVER)
+
+
 def _forwards(roles: Roles) -> tuple[Tensor, Tensor]:
     """Sum over all beginnings that are closed before word w [B, W + 1], or open [B, W + 1, K]."""
-    stay = torch.logaddexp(roles.outside, roles.single.logsumexp(-1))
-    closed, opened = torch.zeros_like(stay[:, 0]), torch.full_like(roles.begin[:, 0], NEVER)
+    stay, closed, opened = _ends(roles)
     all_closed, all_opened = [closed], [opened]
     for w in range(stay.shape[1]):
         ended = (opened + roles.end[:, w]).logsumexp(-1)
@@ -88,8 +94,7 @@ def _forwards(roles: Roles) -> tuple[Tensor, Tensor]:
 
 def _backwards(roles: Roles) -> tuple[Tensor, Tensor]:
     """Sum over all ways to go on from a closed state before word w, or from an open one."""
-    stay = torch.logaddexp(roles.outside, roles.single.logsumexp(-1))
-    closed, opened = torch.zeros_like(stay[:, 0]), torch.full_like(roles.begin[:, 0], NEVER)
+    stay, closed, opened = _ends(roles)
     all_closed, all_opened = [closed], [opened]
     for w in range(stay.shape[1] - 1, -1, -1):
         began = (roles.begin[:, w] + opened).logsumexp(-1)

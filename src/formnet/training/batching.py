@@ -40,7 +40,7 @@ class Plan(Sampler[list[Turn]]):
         self.batches: list[list[Turn]] = []
         documents = settings.batch_documents and settings.batch_documents * world
         for epoch in range(epochs):
-            for batch in buckets(lengths, settings.batch_pieces * world, [seed, epoch], documents):
+            for batch in buckets(lengths, settings.batch_pieces, [seed, epoch], documents, world):
                 share = [Turn(epoch, i) for i in batch[rank::world]]
                 self.batches.append(share or [Turn(epoch, batch[0], filler=True)])
 

@@ -1,6 +1,7 @@
 """Fine-tuning: tags for the words of labelled documents (Section 4.2 of the paper)."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -20,8 +21,9 @@ from formnet.training.batching import Documents, Mixture, Plan, put_together
 from formnet.training.folder import HELD_OUT, claim_folder
 from formnet.training.labelled import Labelled, load_labelled
 from formnet.training.letterheads import letterheads_of
+from formnet.training.origin import origin_of
 from formnet.training.settings import FineTuning
-from formnet.training.start import load_start
+from formnet.training.start import Begun, load_start
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
 
 
@@ -50,7 +52,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     together = partial(put_together, padding_id=encoders[0].padding_id)
     held_out = [part.held_out for part in parts.values()]
     if rank == 0:
-        claim_folder(run, resume=resume)
+        origin = {**origin_of(run.start, parts), "processes": world}
+        claim_folder(run, resume=resume, origin=origin)
+        _tell(parts, begun)
         tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
         run,
@@ -78,6 +82,16 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         }
         (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     return extractor
+
+
+def _tell(parts: Mapping[str, Labelled], begun: Begun[FormNetForTagging]) -> None:
+    """Say what is learnt: a label too few in one file makes another head, and nobody would see it from scores."""
+    for name, part in parts.items():
+        counts = f"{len(part.training):,} documents, {len(part.held_out):,} held out"
+        print(f"{name}: {counts}; {', '.join(part.scheme.entity_types)}", file=sys.stderr)
+    if begun.new:
+        weights = sum(1 for _ in begun.model.parameters())
+        print(f"{len(begun.new):,} of {weights:,} tensors of weights start anew", file=sys.stderr)
 
 
 def _mixtures(run: FineTuning, parts: Mapping[str, Labelled]) -> tuple[dict[int, Mixture], dict[int, Mixture]]:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,23 @@ from typing import Any
 from formnet.errors import SettingsError
 from formnet.training.settings import Run, make_settings
 
-SETTINGS = "settings.json"
+SETTINGS, ORIGIN = "settings.json", "origin.json"
 #: What the Trainer writes down beside the weights; how a run did on what was held out; that it is over.
 STATE, HELD_OUT, DONE = "trainer_state.json", "held_out.json", "done.json"
 LEFT_BEHIND = (STATE, HELD_OUT, DONE)
 #: What may change between a run and its going on.
 _FREE = ("output", "save_minutes", "keep_checkpoints", "threads")
+#: What else a run came from, as people would say it.
+_ORIGINS = {
+    "documents": "other documents or labels",
+    "start": "another checkpoint to start from",
+    "processes": "another number of processes",
+}
+_ELSE = "name another output, or start anew with --no-resume."
 
 
-def claim_folder(run: Run, *, resume: bool) -> None:
-    """Make the folder this run's own: refuse other settings, or clear old checkpoints away when starting anew."""
+def claim_folder(run: Run, *, resume: bool, origin: Mapping[str, str | int] | None = None) -> None:
+    """Make the folder this run's own: refuse other settings and origins, or clear checkpoints away to start anew."""
     run.output.mkdir(parents=True, exist_ok=True)
     file, told = run.output / SETTINGS, run.model_dump(mode="json")
     if resume and file.is_file():
@@ -27,16 +35,25 @@ def claim_folder(run: Run, *, resume: bool) -> None:
             before = make_settings(type(run), before, str(file)).model_dump(mode="json")
         other = differences(before, told)
         if other:
-            raise SettingsError(
-                f"{run.output}: holds a run with another {', '.join(other)}; name another output, "
-                "or start anew with --no-resume."
-            )
+            raise SettingsError(f"{run.output}: holds a run with another {', '.join(other)}; {_ELSE}")
+    origin, file_of_origin = origin or {}, run.output / ORIGIN
+    if resume and file_of_origin.is_file() and _has_begun(run.output):
+        began = json.loads(file_of_origin.read_text(encoding="utf-8"))
+        other = [_ORIGINS[name] for name, value in origin.items() if began.get(name, value) != value]
+        if other:
+            raise SettingsError(f"{run.output}: holds a run with {' and '.join(other)}; {_ELSE}")
+        origin = {**began, **origin}
     if not resume:
         for checkpoint in run.output.glob("checkpoint-*"):
             shutil.rmtree(checkpoint)
         for name in LEFT_BEHIND:
             (run.output / name).unlink(missing_ok=True)
     file.write_text(json.dumps(told, indent=2), encoding="utf-8")
+    file_of_origin.write_text(json.dumps(origin, indent=2), encoding="utf-8")
+
+
+def _has_begun(output: Path) -> bool:
+    return last_checkpoint(output) is not None or any((output / name).is_file() for name in LEFT_BEHIND)
 
 
 def last_checkpoint(output: Path) -> Path | None:

@@ -1,6 +1,6 @@
 """Labelled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -22,63 +22,98 @@ class Labelled:
     training: list[Document]
     held_out: list[Document]
     once: bool  # values were keyed in: a document has one of each type
+    kinds: set[str]  # of its corpora
 
 
 def load_labelled(run: FineTuning) -> dict[str, Labelled]:
     """Read a run's documents, by head; a head is called after the first corpus that has its tags."""
     heads: dict[str, Labelled] = {}
-    looked_at = _validation(run)
     for spec in run.corpus:
-        part = _read(run, spec, looked_at.get(parse_spec(spec)[0]))
+        part = _read(run, spec)
         shared = next((head for head in heads.values() if head.scheme == part.scheme), None)
         if shared is None:
             heads[_new_name(parse_spec(spec)[0], heads)] = part
         else:
             shared.training += part.training
-            if parse_spec(spec)[0] not in looked_at:  # which is looked at once, whatever it belongs to
-                shared.held_out += part.held_out
             shared.once = shared.once and part.once
-    for part in heads.values():
+            shared.kinds |= part.kinds
+    _add_validation(run, heads)
+    for name, part in heads.items():
+        if run.held_out and not part.held_out:
+            part.training, part.held_out = hold_out(part.training, run.held_out)
         if run.held_out and not (part.training and part.held_out):
             count = len(part.training) + len(part.held_out)
             told = f"held_out: {run.held_out:.0%} of {count} documents leaves one side empty"
             raise SettingsError(f"{told}; take another share, or name a corpus as validation.")
+        _refuse_learning_what_is_held_out(name, part)
+        # One without words teaches nothing, and a batch of nothing else is none.
+        part.training = [document for document in part.training if document.num_words]
     if not any(document.entities for part in heads.values() for document in part.training):
         raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
+    if run.documents is not None:
+        _take(heads, run.documents)
     return heads
 
 
-def _validation(run: FineTuning) -> dict[str, str]:
-    """Give what to look at by the kind of corpus that it belongs to."""
-    kinds = {parse_spec(spec)[0] for spec in run.corpus}
-    looked_at: dict[str, str] = {}
-    for spec in run.validation:
-        kind = parse_spec(spec)[0]
-        if kind not in kinds:
-            raise SettingsError(f"validation: {spec} belongs to no corpus; those here are {', '.join(sorted(kinds))}.")
-        if kind in looked_at:
-            raise SettingsError(f"validation: both {looked_at[kind]} and {spec} are for {kind}; join them.")
-        looked_at[kind] = spec
-    return looked_at
-
-
-def _read(run: FineTuning, spec: str, validation: str | None) -> Labelled:
+def _read(run: FineTuning, spec: str) -> Labelled:
     corpus = open_corpus(spec, run.order)
     documents = with_entities(corpus, run.occurrences)
     scheme = scheme_for(corpus, documents)
     once = _has_each_once(documents, scheme)
-    held_out: list[Document] = []
-    if validation is not None:
-        held_out = with_entities(open_corpus(validation, run.order), run.occurrences)
-    elif run.held_out:
-        documents, held_out = hold_out(documents, run.held_out)
-    if run.documents is not None:
-        if run.documents > len(documents):
-            raise SettingsError(f"documents: {spec} has {len(documents)} to train on, not {run.documents}.")
-        documents = sorted(documents, key=_place)[: run.documents]
     if run.segment_boxes:
-        documents, held_out = ([with_segment_boxes(d) for d in part] for part in (documents, held_out))
-    return Labelled(scheme, documents, held_out, once)
+        documents = [with_segment_boxes(document) for document in documents]
+    return Labelled(scheme, documents, [], once, {parse_spec(spec)[0]})
+
+
+def _add_validation(run: FineTuning, heads: Mapping[str, Labelled]) -> None:
+    """Give documents to look at to the head that they are labelled for."""
+    given: dict[tuple[str, str], str] = {}
+    for spec in run.validation:
+        kind = parse_spec(spec)[0]
+        ours = {name: head for name, head in heads.items() if kind in head.kinds}
+        if not ours:
+            kinds = sorted(kind for head in heads.values() for kind in head.kinds)
+            raise SettingsError(f"validation: {spec} belongs to no corpus; those here are {', '.join(kinds)}.")
+        part = _read(run, spec)
+        name = _fitting(spec, part.scheme, ours)
+        if (kind, name) in given:
+            raise SettingsError(f"validation: both {given[kind, name]} and {spec} are for {name}; join them.")
+        given[kind, name] = spec
+        head = heads[name]
+        new = [label for label in part.scheme.entity_types if label not in head.scheme.entity_types]
+        head.scheme = TagScheme((*head.scheme.entity_types, *new), head.scheme.untagged)
+        head.held_out += part.training
+
+
+def _fitting(spec: str, scheme: TagScheme, heads: Mapping[str, Labelled]) -> str:
+    """Name the head that has most of these types."""
+    if len(heads) == 1:
+        return next(iter(heads))
+    known = {name: len({*head.scheme.entity_types} & {*scheme.entity_types}) for name, head in heads.items()}
+    most = max(known.values())
+    best = [name for name, count in known.items() if count == most]
+    if not most or len(best) > 1:
+        raise SettingsError(f"validation: the labels of {spec} fit {' and '.join(best)} alike.")
+    return best[0]
+
+
+def _refuse_learning_what_is_held_out(name: str, head: Labelled) -> None:
+    learned = {(document.id, document.texts) for document in head.training}
+    both = [document.id for document in head.held_out if (document.id, document.texts) in learned]
+    if both:
+        raise SettingsError(
+            f"validation: {len(both):,} of {len(head.held_out):,} documents to look at are among those that {name} "
+            f"learns from, {both[0]!r} first; name parts of a corpus, as in jsonl:labels.jsonl@train."
+        )
+
+
+def _take(heads: Mapping[str, Labelled], documents: int) -> None:
+    """Leave each head so many documents to learn from, or all if it has fewer."""
+    most = max(len(head.training) for head in heads.values())
+    if documents > most:
+        raise SettingsError(f"documents: there are {most:,} to train on, not {documents:,}.")
+    for head in heads.values():
+        head.training = sorted(head.training, key=_place)[:documents]
 
 
 def _has_each_once(documents: Sequence[Document], scheme: TagScheme) -> bool:

@@ -34,6 +34,7 @@ class PageStream(IterableDataset[TensorBatch]):
         encoder: Encoder,
         masker: Masker,
         batch_pieces: int,
+        batch_documents: int | None = None,
         *,
         seed: int = 0,
         shuffle: int = 1024,
@@ -41,7 +42,8 @@ class PageStream(IterableDataset[TensorBatch]):
         rank: int = 0,
         world: int = 1,
     ) -> None:
-        self.files, self.encoder, self.masker, self.batch_pieces = tuple(files), encoder, masker, batch_pieces
+        self.files, self.encoder, self.masker = tuple(files), encoder, masker
+        self.batch_pieces, self.batch_documents = batch_pieces, batch_documents
         self.seed, self.shuffle, self.held_out, self.rank, self.world = seed, shuffle, held_out, rank, world
         self.passed = 0
 
@@ -50,7 +52,7 @@ class PageStream(IterableDataset[TensorBatch]):
         for chunk_number, chunk in enumerate(self._chunks()):
             lengths = [len(cut(self.encoder.tokenizer, page.texts).ids) for page in chunk]
             seed = [self.seed, self.rank, chunk_number]
-            for batch in buckets(lengths, self.batch_pieces, seed):
+            for batch in buckets(lengths, self.batch_pieces, seed, self.batch_documents):
                 if number >= self.passed:
                     generator = np.random.default_rng([*seed, number])
                     yield masked_batch([self.encoder(chunk[i]) for i in batch], self.masker, generator, self.encoder)

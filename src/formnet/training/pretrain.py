@@ -22,9 +22,11 @@ from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_thr
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     """Train, leave in `run.output` what fine-tuning starts from, and give the curve; what is over is left so."""
+    rank, world = this_process()
     state = read_state(run.output)
     if resume and state is not None and state["global_step"] >= run.steps:
-        claim_folder(run, resume=True)
+        if rank == 0:
+            claim_folder(run, resume=True)
         return curve(run, state["log_history"])
     missing = [str(file) for file in run.pages if not file.is_file()]
     if missing:
@@ -33,13 +35,13 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     set_seed(run.seed)
     begun = load_start(run.start, FormNetForMaskedLM)
     tokenizer = begun.tokenizer
-    rank, world = this_process()
     encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mask, whole_words=run.whole_words)
     stream = PageStream(
         run.pages,
         encoder,
         masker,
         run.optimisation.batch_pieces,
+        run.optimisation.batch_documents,
         seed=run.seed,
         shuffle=run.shuffle,
         held_out=run.held_out_pages,
@@ -47,7 +49,7 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         world=world,
     )
     if rank == 0:
-        claim_folder(run, resume=resume)
+        claim_folder(run, resume=resume, origin={"processes": world})
         tokenizer.save(str(run.output / "tokenizer.json"))
     stream.passed = (steps_done(run.output) if resume else 0) * run.optimisation.accumulate
     trainer = FormNetTrainer(

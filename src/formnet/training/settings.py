@@ -45,7 +45,7 @@ class Optimisation(Settings):
 
     learning_rate: float = Field(1e-4, gt=0)
     new_learning_rate: float | None = Field(None, gt=0)  # for weights that the start did not bring; else the same
-    layout_learning_rate: float | None = Field(None, gt=0)  # for order, distance and the gate; else as new
+    layout_learning_rate: float | None = Field(None, gt=0)  # for order, distance and the gate; else as others
     layer_decay: float = Field(1.0, gt=0, le=1)  # each layer below the top learns by so much less
     weight_decay: float = Field(0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
@@ -104,9 +104,9 @@ class FineTuning(Run):
     """Learn to tag the entities of labelled documents."""
 
     corpus: Corpora = Field(min_length=1)  # of several, those with other tags have a head of their own
-    validation: Corpora = ()  # looked at while training, for the corpus of the same kind
-    held_out: float = Field(0, ge=0, lt=1)  # or so much of each corpus, always the same documents for one share
-    documents: int | None = Field(None, ge=1)  # train on so many only, for a learning curve
+    validation: Corpora = ()  # looked at while training, by the head of a corpus of the same kind that has its labels
+    held_out: float = Field(0, ge=0, lt=1)  # so much of the other heads' documents, always the same ones
+    documents: int | None = Field(None, ge=1)  # train on so many of each head only, for a learning curve
     order: Order = "given"
     segment_boxes: bool = False  # give every word its entity's box: an easier task, not what OCR gives
     occurrences: Literal["best", "all"] = "best"  # of keyed-in values
@@ -118,6 +118,12 @@ class FineTuning(Run):
     temperatures: tuple[
         Annotated[float, Field(gt=0)], ...
     ] = ()  # of each head, from a run that held documents out, where this one does not
+
+    @model_validator(mode="after")
+    def _others_lines_are_someones(self) -> "FineTuning":
+        if not self.letterheads and (self.augmentation.letterhead or self.augmentation.body or self.alike):
+            raise ValueError("letterhead, body and alike need letterheads, which name whose documents get whose lines")
+        return self
 
 
 class PreTraining(Run):

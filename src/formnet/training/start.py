@@ -45,6 +45,13 @@ def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Net
 
 
 def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
+    begun = _make(start, network, **labels)
+    if begun.model.config.loss_on_all_pieces and begun.model.config.loss_on_paths:
+        raise ValueError("the loss can be on all pieces or on paths; set one of them to false.")
+    return begun
+
+
+def _make(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
     unknown = sorted(set(start.changes) - set(FormNetConfig().to_dict()))
     if unknown:
         raise ValueError(f"the network's configuration has no {', '.join(unknown)}.")
@@ -53,8 +60,11 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
         folder = find_model(str(start.checkpoint))
         # How others' documents write dates says nothing of these.
         changes = {"day_first": None, **start.changes, **labels}
-        model = network(FormNetConfig.from_pretrained(folder, **changes))
-        return Begun(model, load_tokenizer(source or folder), _take_over(model, folder))
+        model, tokenizer = network(FormNetConfig.from_pretrained(folder, **changes)), load_tokenizer(source or folder)
+        if tokenizer.get_vocab_size() > model.config.vocab_size:
+            pieces = f"{tokenizer.get_vocab_size():,} pieces, the network {model.config.vocab_size:,}"
+            raise ValueError(f"the tokenizer {source} has {pieces}; leave it out, and its own is taken.")
+        return Begun(model, tokenizer, _take_over(model, folder))
     if start.encoder is not None:
         encoder = find_encoder(start.encoder)
         model = network(warm_config(encoder, **start.changes, **labels))
@@ -74,10 +84,7 @@ def _take_over(model: FormNetForTagging | FormNetForMaskedLM, folder: Path) -> f
     """Give a network the weights of a checkpoint; tell which it lacks, or has in another shape: they start anew."""
     own, stored = model.state_dict(), _weights(folder)
     if isinstance(model, FormNetForTagging):
-        # Tags are known by their names: the checkpoint may have them in another order, or not all of them.
-        had = FormNetConfig.from_pretrained(folder).label2id or {}
-        tags = model.config.label2id or {}
-        pairs = [(number, had[name]) for name, number in tags.items() if name in had]
+        pairs = _same_tags(model.config, FormNetConfig.from_pretrained(folder))
         for name in ("classifier.weight", "classifier.bias"):
             theirs = stored.pop(name, None)
             if theirs is None or not pairs:
@@ -91,12 +98,32 @@ def _take_over(model: FormNetForTagging | FormNetForMaskedLM, folder: Path) -> f
     return frozenset({name for name, _ in model.named_parameters()} - set(brought))
 
 
+def _same_tags(ours: Any, theirs: Any) -> list[tuple[int, int]]:
+    """Pair the numbers of tags that have one name; a head alone has those of the head that knows most of its tags."""
+    tags: dict[str, int] = ours.label2id or {}
+    had: dict[str, int] = theirs.label2id or {}
+    if theirs.heads and not ours.heads:
+        of_head = [
+            {name.removeprefix(f"{head}/"): number for name, number in had.items() if name.startswith(f"{head}/")}
+            for head in theirs.heads
+        ]
+        had = max(of_head, key=lambda one: len(one.keys() & tags.keys()))
+        if had.keys() & tags.keys() <= {"O"}:
+            return []
+    return [(number, had[name]) for name, number in tags.items() if name in had]
+
+
+def checkpoint_weights(checkpoint: Path) -> Path | None:
+    """Give the file with a checkpoint's weights, if there is one."""
+    files = [find_model(str(checkpoint)) / name for name in (WEIGHTS, SAFE_WEIGHTS_NAME)]
+    return next((file for file in files if file.is_file()), None)
+
+
 def _weights(folder: Path) -> dict[str, Tensor]:
-    if (folder / WEIGHTS).is_file():
-        return restore(load_file(folder / WEIGHTS))
-    if (folder / SAFE_WEIGHTS_NAME).is_file():
-        return load_file(folder / SAFE_WEIGHTS_NAME)
-    raise OSError(f"there is neither {SAFE_WEIGHTS_NAME} nor {WEIGHTS} in it.")
+    file = checkpoint_weights(folder)
+    if file is None:
+        raise OSError(f"there is neither {SAFE_WEIGHTS_NAME} nor {WEIGHTS} in it.")
+    return restore(load_file(file)) if file.name == WEIGHTS else load_file(file)
 
 
 def find_encoder(name: str) -> str:

@@ -129,11 +129,11 @@ class SaveByTime(TrainerCallback):
 
 def _arguments(run: Run, looks: bool, **more: Any) -> TrainingArguments:
     settings = run.optimisation
-    return TrainingArguments(
+    arguments = TrainingArguments(
         output_dir=str(run.output),
         seed=run.seed,
         learning_rate=settings.learning_rate,
-        lr_scheduler_type=settings.schedule,
+        lr_scheduler_type="constant_with_warmup" if settings.schedule == "constant" else settings.schedule,
         warmup_steps=settings.warm_up,
         max_grad_norm=settings.clip,
         gradient_accumulation_steps=settings.accumulate,
@@ -148,6 +148,9 @@ def _arguments(run: Run, looks: bool, **more: Any) -> TrainingArguments:
         disable_tqdm=True,
         **{"report_to": "tensorboard", **more},
     )
+    if arguments.n_gpu > 1:  # several are for torchrun; in one process they would share out batches, and losses wrongly
+        arguments._n_gpu = 1
+    return arguments
 
 
 def batches_of(dataset: Any, **arguments: Any) -> "DataLoader[Any]":
