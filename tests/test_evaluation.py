@@ -189,6 +189,10 @@ def test_what_was_not_keyed_in_counts_as_it_was_marked() -> None:
     found = [[entity("total", "9.00", 0.9)], [entity("total", "9.00", 0.9)]]
     score = field_counts([receipt(total="9.00"), marked], found, ("total",))
     assert sum_counts(score.by_document).micro.score.f1 == 1
+    both = replace(marked, fields={"date": "x"})
+    assert (
+        sum_counts(field_counts([receipt(total="9.00"), both], found, ("total", "date")).by_document).micro.right == 2
+    )
     wrong = [[entity("total", "9.00", 0.9)], [replace(entity("total", "Total", 0.9), words=(0,))]]
     assert sum_counts(field_counts([receipt(total="9.00"), marked], wrong, ("total",)).by_document).micro.right == 1
 

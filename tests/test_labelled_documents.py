@@ -132,8 +132,13 @@ def test_what_is_looked_at_belongs_to_the_head_that_has_its_labels(vocabulary: P
     assert [[d.id for d in head.held_out] for head in heads.values()] == [[], ["v", "w"]]
     assert heads["jsonl-2"].scheme.entity_types == ("sum", "tip")  # which no training document has
     strange = written("v", one_page("v", "other"))
-    with pytest.raises(SettingsError, match="fit jsonl and jsonl-2 alike"):
+    with pytest.raises(SettingsError, match="fit none of jsonl and jsonl-2 better"):
         load_labelled(settings_for(vocabulary, tmp_path, corpus=corpora, validation=strange))
+    larger = (corpora[0], written("c", one_page("c", "total"), one_page("d", "vat")))
+    heads = load_labelled(
+        settings_for(vocabulary, tmp_path, corpus=larger, validation=written("t", one_page("t", "total")))
+    )
+    assert [[d.id for d in head.held_out] for head in heads.values()] == [["t"], []]
     whole = written("whole", one_page("a", "total"), one_page("b", "total"))
     part = written("part", one_page("b", "total"))
     with pytest.raises(SettingsError, match="1 of 1 documents to look at are among those that jsonl learns from, 'b'"):

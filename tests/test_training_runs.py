@@ -224,7 +224,7 @@ def test_other_labels_are_not_taken_for_those_that_were_learnt(vocabulary: Path,
     first, *others = documents[0].entities
     write([replace(documents[0], entities=(replace(first, label=others[0].label), *others)), *documents[1:]], file)
     for again in (finetune, run_trial):
-        with pytest.raises(SettingsError, match=r"other documents or labels; .* start anew with --no-resume"):
+        with pytest.raises(SettingsError, match=r"other documents or labels; .* start anew: formnet train --no-resume"):
             again(run)
     finetune(run, resume=False)
     with pytest.MonkeyPatch.context() as patch:

@@ -135,6 +135,10 @@ def test_a_head_alone_takes_over_what_one_of_several_knows(vocabulary: Path) -> 
         assert torch.equal(
             begun.model.classifier.weight[begun.model.config.label2id[name]], theirs.classifier.weight[row]
         )
+    heads = {"values": TagScheme(types), "lines": TagScheme(("tip",))}
+    begun = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of(heads))
+    ours, row = begun.model.config.label2id["values/B-total"], theirs.config.label2id["sroie/B-total"]
+    assert torch.equal(begun.model.classifier.weight[ours], theirs.classifier.weight[row])
     strange = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of({"": TagScheme(("tip",))}))
     assert {"classifier.weight", "classifier.bias"} <= strange.new
     large = vocabulary.with_name("large.txt")

@@ -47,8 +47,8 @@ def compare(
     from formnet.experiments.compare import read_variants
     from formnet.training import FineTuning, load_settings
 
-    result = run_all(config, read_variants(variants), seed or [0], test, override or ())
     common = load_settings(FineTuning, config, override or ())
+    result = run_all(config, read_variants(variants), seed or [0], test, override or ())
     _give({"config": common.model_dump(mode="json"), **result}, out)
 
 

@@ -4,7 +4,7 @@ A value is right if it says the same: equal letters and digits, or the same amou
 SROIE, equal strings, stands beside it. A value that no words of the document say counts as missed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +37,12 @@ def field_counts(
     score = FieldScore([], [])
     ever = {name for document in documents for name in document.fields}
     for document, found in zip(documents, entities, strict=True):
-        fields = [name for name in names if name in ever] if document.fields else []
+        keyed = {name: value for name, value in document.fields.items() if name in names}
+        # A value that others have, and this one has neither keyed in nor marked, is one that it lacks.
+        lacking = ever - {entity.label for entity in document.entities} if document.fields else set[str]()
+        fields = {*names} & {*keyed, *lacking}
         values = best_values(found, fields)
-        keyed = {name: document.fields[name] for name in fields if name in document.fields}
-        others = {*names} - {*fields}
+        others = {*names} - fields
         gold, said = (spans_of(one for one in of if one.label in others) for of in (document.entities, found))
         marked = entity_counts(gold, said)
         score.by_document.append(sum_counts([_count(keyed, values, same_value), marked]))
@@ -48,7 +50,7 @@ def field_counts(
     return score
 
 
-def best_values(entities: Iterable[Entity], names: Sequence[str]) -> dict[str, str]:
+def best_values(entities: Iterable[Entity], names: Collection[str]) -> dict[str, str]:
     """Take the likeliest entity of each field."""
     best: dict[str, Entity] = {}
     for entity in entities:

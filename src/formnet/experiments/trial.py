@@ -12,7 +12,6 @@ from formnet.corpora import open_corpus
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import judge, report
 from formnet.extractor import Extractor
-from formnet.modeling import FormNetForTagging
 from formnet.overlap import SAME, closest
 from formnet.reading_order import Order
 from formnet.training.finetune import finetune
@@ -27,16 +26,11 @@ def run_trial(run: FineTuning) -> Extractor:
     """Train, or load what an earlier call with the same settings trained."""
     if this_process()[1] > 1:
         raise SettingsError("experiments run in one process; under torchrun, call formnet train with each seed.")
-    done = run.output / DONE
-    if done.is_file():
+    if (run.output / DONE).is_file():
         claim_folder(run, resume=True, origin=origin_of(run.start, load_labelled(run)))
         options = {"batch_pieces": run.optimisation.batch_pieces, "bf16": run.optimisation.bf16}
         return Extractor.from_pretrained(run.output, **options)
-    extractor = finetune(run)
-    assert isinstance(extractor.model, FormNetForTagging)
-    written = {"seed": run.seed, "parameters": extractor.model.num_parameters()}
-    done.write_text(json.dumps(written), encoding="utf-8")
-    return extractor
+    return finetune(run)
 
 
 def parameters_of(run: FineTuning) -> int:

@@ -18,7 +18,7 @@ from formnet.evaluation.fields import field_counts
 from formnet.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
 from formnet.training.batching import Documents, Mixture, Plan, put_together
-from formnet.training.folder import HELD_OUT, claim_folder
+from formnet.training.folder import DONE, HELD_OUT, claim_folder
 from formnet.training.labelled import Labelled, load_labelled
 from formnet.training.letterheads import letterheads_of
 from formnet.training.origin import origin_of
@@ -81,6 +81,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
             "parameters": model.num_parameters(),
         }
         (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
+    if rank == 0:
+        written = {"seed": run.seed, "parameters": model.num_parameters()}
+        (run.output / DONE).write_text(json.dumps(written), encoding="utf-8")
     return extractor
 
 

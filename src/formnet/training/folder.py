@@ -9,6 +9,7 @@ from typing import Any
 
 from formnet.errors import SettingsError
 from formnet.training.settings import Run, make_settings
+from formnet.writers import whole_file
 
 SETTINGS, ORIGIN = "settings.json", "origin.json"
 #: What the Trainer writes down beside the weights; how a run did on what was held out; that it is over.
@@ -22,34 +23,35 @@ _ORIGINS = {
     "start": "another checkpoint to start from",
     "processes": "another number of processes",
 }
-_ELSE = "name another output, or start anew with --no-resume."
+_ELSE = "name another output, or start anew: formnet train --no-resume, or remove that folder."
 
 
 def claim_folder(run: Run, *, resume: bool, origin: Mapping[str, str | int] | None = None) -> None:
     """Make the folder this run's own: refuse other settings and origins, or clear checkpoints away to start anew."""
     run.output.mkdir(parents=True, exist_ok=True)
     file, told = run.output / SETTINGS, run.model_dump(mode="json")
-    if resume and file.is_file():
-        before = json.loads(file.read_text(encoding="utf-8"))
+    before = _read(file) if resume else None
+    if before is not None:
         with suppress(SettingsError):  # what was not a setting yet had its default
             before = make_settings(type(run), before, str(file)).model_dump(mode="json")
         other = differences(before, told)
         if other:
             raise SettingsError(f"{run.output}: holds a run with another {', '.join(other)}; {_ELSE}")
-    origin, file_of_origin = origin or {}, run.output / ORIGIN
-    if resume and file_of_origin.is_file() and _has_begun(run.output):
-        began = json.loads(file_of_origin.read_text(encoding="utf-8"))
+    origin = origin or {}
+    if resume and _has_begun(run.output):
+        began = _read(run.output / ORIGIN) or {}
         other = [_ORIGINS[name] for name, value in origin.items() if began.get(name, value) != value]
         if other:
             raise SettingsError(f"{run.output}: holds a run with {' and '.join(other)}; {_ELSE}")
-        origin = {**began, **origin}
+        origin = began  # what is not known of it stays unknown
     if not resume:
         for checkpoint in run.output.glob("checkpoint-*"):
             shutil.rmtree(checkpoint)
         for name in LEFT_BEHIND:
             (run.output / name).unlink(missing_ok=True)
-    file.write_text(json.dumps(told, indent=2), encoding="utf-8")
-    file_of_origin.write_text(json.dumps(origin, indent=2), encoding="utf-8")
+    for path, data in ((file, told), (run.output / ORIGIN, origin)):
+        with whole_file(path) as part:
+            part.write_text(json.dumps(data, indent=2), encoding="utf-8")
 
 
 def _has_begun(output: Path) -> bool:
@@ -65,9 +67,13 @@ def last_checkpoint(output: Path) -> Path | None:
 
 def read_state(folder: Path) -> dict[str, Any] | None:
     """Give what the Trainer wrote down in a folder, if it did so to the end."""
+    return _read(folder / STATE)
+
+
+def _read(file: Path) -> dict[str, Any] | None:
     with suppress(OSError, ValueError):
-        state: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
-        return state
+        data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return data
     return None
 
 

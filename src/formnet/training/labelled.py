@@ -45,9 +45,9 @@ def load_labelled(run: FineTuning) -> dict[str, Labelled]:
             count = len(part.training) + len(part.held_out)
             told = f"held_out: {run.held_out:.0%} of {count} documents leaves one side empty"
             raise SettingsError(f"{told}; take another share, or name a corpus as validation.")
-        _refuse_learning_what_is_held_out(name, part)
         # One without words teaches nothing, and a batch of nothing else is none.
         part.training = [document for document in part.training if document.num_words]
+        _refuse_learning_what_is_held_out(name, part)
     if not any(document.entities for part in heads.values() for document in part.training):
         raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
     if run.documents is not None:
@@ -86,14 +86,14 @@ def _add_validation(run: FineTuning, heads: Mapping[str, Labelled]) -> None:
 
 
 def _fitting(spec: str, scheme: TagScheme, heads: Mapping[str, Labelled]) -> str:
-    """Name the head that has most of these types."""
+    """Name the head that has most of these types, and of several the one with the fewest others."""
     if len(heads) == 1:
         return next(iter(heads))
-    known = {name: len({*head.scheme.entity_types} & {*scheme.entity_types}) for name, head in heads.items()}
-    most = max(known.values())
-    best = [name for name, count in known.items() if count == most]
-    if not most or len(best) > 1:
-        raise SettingsError(f"validation: the labels of {spec} fit {' and '.join(best)} alike.")
+    own = {name: {*head.scheme.entity_types} for name, head in heads.items()}
+    fit = {name: (len(types & {*scheme.entity_types}), -len(types)) for name, types in own.items()}
+    best = [name for name in fit if fit[name] == max(fit.values())]
+    if len(best) > 1 or not fit[best[0]][0]:
+        raise SettingsError(f"validation: the labels of {spec} fit none of {' and '.join(heads)} better than others.")
     return best[0]
 
 
@@ -103,7 +103,7 @@ def _refuse_learning_what_is_held_out(name: str, head: Labelled) -> None:
     if both:
         raise SettingsError(
             f"validation: {len(both):,} of {len(head.held_out):,} documents to look at are among those that {name} "
-            f"learns from, {both[0]!r} first; name parts of a corpus, as in jsonl:labels.jsonl@train."
+            f"learns from, {both[0]!r} first; name other documents, or parts of a corpus, as in jsonl:labels/@train."
         )
 
 

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import file_digest, sha256
 
 from formnet.document import Document
+from formnet.errors import SettingsError
 from formnet.training.labelled import Labelled
 from formnet.training.settings import Start
 from formnet.training.start import checkpoint_weights
@@ -21,10 +23,12 @@ def origin_of(start: Start, parts: Mapping[str, Labelled]) -> Origin:
                 digest.update(_written(name, side, document))
                 digest.update(document.boxes.tobytes())
     origin: Origin = {"documents": digest.hexdigest()}
-    weights = None if start.checkpoint is None else checkpoint_weights(start.checkpoint)
-    if weights is not None:
-        with weights.open("rb") as file:
-            origin["start"] = file_digest(file, "sha256").hexdigest()
+    # A run that is over does not need its start any more.
+    with suppress(SettingsError):
+        weights = None if start.checkpoint is None else checkpoint_weights(start.checkpoint)
+        if weights is not None:
+            with weights.open("rb") as file:
+                origin["start"] = file_digest(file, "sha256").hexdigest()
     return origin
 
 

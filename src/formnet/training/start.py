@@ -48,6 +48,9 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
     begun = _make(start, network, **labels)
     if begun.model.config.loss_on_all_pieces and begun.model.config.loss_on_paths:
         raise ValueError("the loss can be on all pieces or on paths; set one of them to false.")
+    pieces, known = begun.tokenizer.get_vocab_size(), begun.model.config.vocab_size
+    if pieces > known:
+        raise ValueError(f"the tokenizer has {pieces:,} pieces, the network {known:,}; leave out start.tokenizer.")
     return begun
 
 
@@ -60,11 +63,8 @@ def _make(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
         folder = find_model(str(start.checkpoint))
         # How others' documents write dates says nothing of these.
         changes = {"day_first": None, **start.changes, **labels}
-        model, tokenizer = network(FormNetConfig.from_pretrained(folder, **changes)), load_tokenizer(source or folder)
-        if tokenizer.get_vocab_size() > model.config.vocab_size:
-            pieces = f"{tokenizer.get_vocab_size():,} pieces, the network {model.config.vocab_size:,}"
-            raise ValueError(f"the tokenizer {source} has {pieces}; leave it out, and its own is taken.")
-        return Begun(model, tokenizer, _take_over(model, folder))
+        model = network(FormNetConfig.from_pretrained(folder, **changes))
+        return Begun(model, load_tokenizer(source or folder), _take_over(model, folder))
     if start.encoder is not None:
         encoder = find_encoder(start.encoder)
         model = network(warm_config(encoder, **start.changes, **labels))
@@ -99,23 +99,31 @@ def _take_over(model: FormNetForTagging | FormNetForMaskedLM, folder: Path) -> f
 
 
 def _same_tags(ours: Any, theirs: Any) -> list[tuple[int, int]]:
-    """Pair the numbers of tags that have one name; a head alone has those of the head that knows most of its tags."""
-    tags: dict[str, int] = ours.label2id or {}
-    had: dict[str, int] = theirs.label2id or {}
-    if theirs.heads and not ours.heads:
-        of_head = [
-            {name.removeprefix(f"{head}/"): number for name, number in had.items() if name.startswith(f"{head}/")}
-            for head in theirs.heads
-        ]
-        had = max(of_head, key=lambda one: len(one.keys() & tags.keys()))
-        if had.keys() & tags.keys() <= {"O"}:
-            return []
-    return [(number, had[name]) for name, number in tags.items() if name in had]
+    """Pair the numbers of tags that have one name, head by head."""
+    pairs: list[tuple[int, int]] = []
+    by_head = _tags_by_head(theirs)
+    for head, tags in _tags_by_head(ours).items():
+        known = {name: len(had.keys() & tags.keys()) for name, had in by_head.items()}
+        # The head of that name, or else the one that knows most; that a word may be outside is known to all.
+        best = head if known.get(head, 0) > 1 else max(known, key=known.__getitem__)
+        if known[best] > bool(head or best):
+            pairs += [(number, by_head[best][name]) for name, number in tags.items() if name in by_head[best]]
+    return pairs
+
+
+def _tags_by_head(config: Any) -> dict[str, dict[str, int]]:
+    numbers: dict[str, int] = config.label2id or {}
+    if not config.heads:
+        return {"": numbers}
+    return {
+        head: {name.removeprefix(f"{head}/"): number for name, number in numbers.items() if name.startswith(f"{head}/")}
+        for head in config.heads
+    }
 
 
 def checkpoint_weights(checkpoint: Path) -> Path | None:
-    """Give the file with a checkpoint's weights, if there is one."""
-    files = [find_model(str(checkpoint)) / name for name in (WEIGHTS, SAFE_WEIGHTS_NAME)]
+    """Give the file with a checkpoint's weights, if there is one on this machine."""
+    files = [find_model(checkpoint) / name for name in (WEIGHTS, SAFE_WEIGHTS_NAME)]
     return next((file for file in files if file.is_file()), None)
 
 
