@@ -1,7 +1,6 @@
 """The paper's 2×2, with and without Rich Attention and super-tokens, trained and scored in good and bad order."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -9,7 +8,7 @@ from formnet.errors import SettingsError
 from formnet.experiments.trial import of_seed, score_trial, spread
 from formnet.reading_order import Order
 from formnet.training.folder import differences
-from formnet.training.settings import FineTuning, make_settings
+from formnet.training.settings import FineTuning
 
 #: The paper's rows: name → changes of the network.
 VARIANTS = {
@@ -52,10 +51,7 @@ def refuse_others(old: dict[str, Any], test: str, seeds: Sequence[int], run: Fin
     """Refuse to put rows beside those of another test, other seeds or settings, before any is trained."""
     if (old.get("test"), old.get("seeds")) != (test, list(seeds)):
         raise SettingsError("the figures there are of another test or other seeds; write to another file.")
-    before = old.get("config", {})
-    with suppress(SettingsError):  # what was not a setting yet had its default
-        before = make_settings(FineTuning, before, "").model_dump(mode="json")
-    other = differences(before, run.model_dump(mode="json"))
+    other = differences(old.get("config", {}), run)
     if other:
         raise SettingsError(f"the figures there are of runs with another {', '.join(other)}; write to another file.")
 

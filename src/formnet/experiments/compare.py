@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 from formnet.errors import SettingsError
-from formnet.experiments.trial import held_out_f1, of_seed, parameters_of, run_trial, score_trial, spread
+from formnet.experiments.trial import headline, held_out_f1, of_seed, parameters_of, run_trial, score_trial, spread
 from formnet.training.settings import FineTuning, load_settings
 
 
@@ -59,5 +59,4 @@ def _score(trial: FineTuning, test: str | None) -> float:
     if test is None:
         run_trial(trial)
         return float(np.mean([*held_out_f1(trial).values()]))
-    report = score_trial(trial, test)["given"]
-    return float(report["fields" if "fields" in report else "entities"]["f1"])
+    return headline(score_trial(trial, test)["given"])

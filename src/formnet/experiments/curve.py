@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from formnet.experiments.trial import of_seed, score_trial, spread
+from formnet.experiments.trial import headline, of_seed, score_trial, spread
 from formnet.training.labelled import load_labelled
 from formnet.training.settings import FineTuning
 
@@ -17,6 +17,5 @@ def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequ
         asked = run.documents if size == everything else size
         smaller = run.model_copy(update={"documents": asked, "epochs": epochs, "look_every": epochs})
         scored = [score_trial(of_seed(smaller, seed, f"{size}-documents/"), test)["given"] for seed in seeds]
-        kind = "fields" if "fields" in scored[0] else "entities"
-        points.append({"documents": size, "epochs": epochs, "f1": spread([one[kind]["f1"] for one in scored])})
+        points.append({"documents": size, "epochs": epochs, "f1": spread([headline(one) for one in scored])})
     return {"test": test, "seeds": list(seeds), "points": points}

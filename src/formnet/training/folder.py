@@ -32,9 +32,7 @@ def claim_folder(run: Run, *, resume: bool, origin: Mapping[str, str | int] | No
     file, told = run.output / SETTINGS, run.model_dump(mode="json")
     before = _read(file) if resume else None
     if before is not None:
-        with suppress(SettingsError):  # what was not a setting yet had its default
-            before = make_settings(type(run), before, str(file)).model_dump(mode="json")
-        other = differences(before, told)
+        other = differences(before, run)
         if other:
             raise SettingsError(f"{run.output}: holds a run with another {', '.join(other)}; {_ELSE}")
     origin = origin or {}
@@ -77,6 +75,9 @@ def _read(file: Path) -> dict[str, Any] | None:
     return None
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Name the settings that make two runs different ones."""
-    return sorted(name for name in {*one, *other} if name not in _FREE and one.get(name) != other.get(name))
+def differences(before: dict[str, Any], run: Run) -> list[str]:
+    """Name the settings that make a run another one than that with the settings before."""
+    with suppress(SettingsError):  # what was not a setting yet had its default
+        before = make_settings(type(run), before, SETTINGS).model_dump(mode="json")
+    told = run.model_dump(mode="json")
+    return sorted(name for name in {*before, *told} if name not in _FREE and before.get(name) != told.get(name))

@@ -120,7 +120,7 @@ class FineTuning(Run):
     ] = ()  # of each head, from a run that held documents out, where this one does not
 
     @model_validator(mode="after")
-    def _others_lines_are_someones(self) -> "FineTuning":
+    def _letterheads_are_named(self) -> "FineTuning":
         if not self.letterheads and (self.augmentation.letterhead or self.augmentation.body or self.alike):
             raise ValueError("letterhead, body and alike need letterheads, which name whose documents get whose lines")
         return self
