@@ -9,9 +9,9 @@ import torch
 from tokenizers import Tokenizer
 
 from formnet.document import Document
+from formnet.document.tags import TagScheme
 from formnet.encoding import load_tokenizer
 from formnet.extractor import Extractor, labels_of
-from formnet.labels import TagScheme
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.readers import read
 from formnet.writers import write

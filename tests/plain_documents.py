@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from paper import LINES
 
 

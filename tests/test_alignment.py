@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formnet.alignment import Match, Miss, align, find
-from formnet.alignment.meanings import amount, amounts, day, days, fold, readings
 from formnet.alignment.search import edit_distances
-from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
+from formnet.document.values.parse import amount, amounts, day, days, fold, readings
 from formnet.inspection import AlignmentReport
 
 

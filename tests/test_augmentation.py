@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.readers import read
 from formnet.training.augmentation import augment
 from formnet.training.letterheads import letterheads_of, put_around, put_between

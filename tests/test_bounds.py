@@ -13,9 +13,9 @@ from pyarrow.parquet import write_table
 from tokenizers import Tokenizer
 
 from formnet.benchmarks.memory import peak_megabytes
-from formnet.builder import MOST_REPAIRS, DocumentBuilder
 from formnet.cli.options import size
 from formnet.corpora import open_corpus
+from formnet.document.builder import MOST_REPAIRS, DocumentBuilder
 from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import LONGEST_WORD, cut
 from formnet.errors import LONGEST_MESSAGE, CorpusError, DocumentError, FormNetError, LimitError, SettingsError

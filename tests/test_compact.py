@@ -7,11 +7,11 @@ from tokenizers import Tokenizer
 
 from formnet.compact import WEIGHTS, compress, prune_vocabulary, restore
 from formnet.document import Document
+from formnet.document.tags import TagScheme
 from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import cut
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor, labels_of
-from formnet.labels import TagScheme
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.readers import read
 from formnet.training.settings import Start

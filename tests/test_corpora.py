@@ -9,10 +9,10 @@ from formnet.corpora import kinds, open_corpus, parse_spec
 from formnet.corpora.cord import CATEGORIES
 from formnet.corpora.sroie import _decode
 from formnet.document import Document
+from formnet.document.reading_order import reorder
+from formnet.document.tags import TagScheme, runs_of
 from formnet.errors import CorpusError, DocumentError
-from formnet.labels import TagScheme, runs_of
 from formnet.overlap import SAME, Closest, closest
-from formnet.reading_order import reorder
 
 
 def count(documents: list[Document]) -> dict[str, int]:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from formnet.builder import DocumentBuilder
 from formnet.date_ranges import split_range, split_ranges
+from formnet.document.builder import DocumentBuilder
 
 
 @pytest.mark.parametrize(

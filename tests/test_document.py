@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from formnet.boxes import line_boxes, page_size, repair
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.boxes import line_boxes, page_size, repair
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError
 from formnet.readers.jsonl import from_json
 

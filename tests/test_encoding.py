@@ -10,14 +10,14 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
+from formnet.document.tags import TagScheme
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer, uncollate
 from formnet.encoding.encoder import PAGE_GAP
 from formnet.encoding.tokenizer import cut, padding_id, unknown_id
 from formnet.errors import TokenizerError
-from formnet.labels import TagScheme
 
 VOCABULARY = ["[PAD]", "[UNK]", "a", "##a", "b", "##b", "total", "##s", "9", ".", "0", "##0", "中", "é"]
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from seqeval import metrics
 from seqeval.scheme import IOBES
 
-from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
 from formnet.decoding import decode
 from formnet.document import Document, Entity
+from formnet.document.builder import DocumentBuilder
+from formnet.document.tags import Span, TagScheme
 from formnet.evaluation import entity_counts, field_counts, word_counts
 from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
@@ -23,7 +24,6 @@ from formnet.evaluation.entities import gold_spans, spans_of
 from formnet.evaluation.evaluate import Judged, judge, unknown_labels
 from formnet.evaluation.fields import best_values, right_entities, same_value
 from formnet.extractor import Extractor
-from formnet.labels import Span, TagScheme
 
 SCHEME = TagScheme(("header", "question", "answer"))
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from formnet.builder import DocumentBuilder
 from formnet.cli import app
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.exported import quantise
 from formnet.extractor import Extractor

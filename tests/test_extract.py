@@ -16,10 +16,10 @@ from torch._dynamo.utils import counters
 from typer.testing import CliRunner
 
 from formnet.answers import COLUMNS, entity_answer, rows, safe_cell
-from formnet.builder import DocumentBuilder
 from formnet.cli import app
 from formnet.cli.extract import _print as print_table
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, SettingsError
 from formnet.extractor import Extractor
 from formnet.models import find_model, portable

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formnet.builder import DocumentBuilder
 from formnet.corpora import open_corpus
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.training.augmentation import augment
 from formnet.training.batching import Plan

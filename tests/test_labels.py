@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.builder import DocumentBuilder
+from formnet.document.builder import DocumentBuilder
+from formnet.document.tags import Span, TagScheme, runs_of
 from formnet.errors import LabelError
-from formnet.labels import Span, TagScheme, runs_of
 
 SCHEME = TagScheme(("header", "question", "answer"))
 

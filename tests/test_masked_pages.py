@@ -8,8 +8,8 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.encoding import Encoder, load_tokenizer
 from formnet.errors import SettingsError, TokenizerError
 from formnet.readers import read

@@ -15,10 +15,11 @@ from transformers import (
     MPNetModel,
 )
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
+from formnet.document.reading_order import reorder
+from formnet.document.tags import TagScheme
 from formnet.encoding import Encoder, collate, load_tokenizer
-from formnet.labels import TagScheme
 from formnet.modeling import (
     SIZES,
     FormNetConfig,
@@ -28,7 +29,6 @@ from formnet.modeling import (
     warm_config,
     warm_start,
 )
-from formnet.reading_order import reorder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", *(f"w{i}" for i in range(60)), "##x"]
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from formnet.decoding import lattice, marginals
-from formnet.labels import TagScheme
+from formnet.document.tags import TagScheme
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.modeling.path_loss import path_loss
 

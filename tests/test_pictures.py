@@ -10,9 +10,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from formnet import images
-from formnet.builder import DocumentBuilder
 from formnet.cli import app
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, SettingsError
 from formnet.extractor import Extractor
 from formnet.readers import read

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from formnet.builder import DocumentBuilder
-from formnet.reading_order import raster, reorder
+from formnet.document.builder import DocumentBuilder
+from formnet.document.reading_order import raster, reorder
 
 
 def form() -> "DocumentBuilder":

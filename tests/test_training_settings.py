@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
 from formnet.experiments.compare import read_variants
 from formnet.extractor import Extractor, labels_of
-from formnet.labels import TagScheme
 from formnet.modeling import FormNetForTagging
 from formnet.training.finetune import finetune
 from formnet.training.settings import FineTuning, PreTraining, Start, load_settings

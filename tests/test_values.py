@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.alignment.meanings import figure
-from formnet.values import LONGEST_VALUE, Value, kind_of, normalise
+from formnet.document.values.normalize import LONGEST_VALUE, Value, kind_of, normalise
+from formnet.document.values.parse import figure
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from formnet.alignment import align, find
-    from formnet.builder import DocumentBuilder
     from formnet.corpora import open_corpus
     from formnet.decoding import decode
     from formnet.document import Document, Entity, Page, Word
+    from formnet.document.builder import DocumentBuilder
+    from formnet.document.reading_order import reorder
+    from formnet.document.tags import Span, TagScheme
     from formnet.encoding import Encoder, collate, load_tokenizer
     from formnet.errors import FormNetError
     from formnet.extractor import Extractor
     from formnet.graph import PageGraph, page_graph
-    from formnet.labels import Span, TagScheme
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, FormNetModel
     from formnet.readers import read
-    from formnet.reading_order import reorder
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ __all__ = [
 
 _HOME = {
     "alignment": ("align", "find"),
-    "builder": ("DocumentBuilder",),
+    "document.builder": ("DocumentBuilder",),
     "corpora": ("open_corpus",),
     "decoding": ("decode",),
     "document": ("Document", "Entity", "Page", "Word"),
@@ -64,10 +64,10 @@ _HOME = {
     "errors": ("FormNetError",),
     "extractor": ("Extractor",),
     "graph": ("PageGraph", "page_graph"),
-    "labels": ("Span", "TagScheme"),
+    "document.tags": ("Span", "TagScheme"),
     "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTagging", "FormNetModel"),
     "readers": ("read",),
-    "reading_order": ("reorder",),
+    "document.reading_order": ("reorder",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from formnet.alignment.meanings import figure
 from formnet.document import Document, Entity
-from formnet.values import normalise
+from formnet.document.values.normalize import normalise
+from formnet.document.values.parse import figure
 
 COLUMNS = (
     "document", "page", "label", "text", "value", "ambiguous", "score", "ocr_score", "review", "x0", "y0", "x1", "y1"

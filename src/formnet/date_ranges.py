@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from formnet.boxes import Box
 from formnet.document import Document, Page, Repair
+from formnet.document.boxes import Box
 
 #: How it is noted in the document's repairs.
 KIND = "range of dates taken apart"

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.alignment.meanings import amount, day, fold
 from formnet.document import Document, Entity
+from formnet.document.tags import Span, TagScheme
+from formnet.document.values.parse import amount, day, fold
 from formnet.errors import LabelError
-from formnet.labels import Span, TagScheme
 
 Scores = NDArray[np.float64]
 NEVER = -np.inf

@@ -17,14 +17,14 @@ from torch import Tensor
 from transformers import PreTrainedConfig
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from formnet.builder import DocumentBuilder
 from formnet.compact import WEIGHTS, load_compact, save_compact
 from formnet.decoding import decode
 from formnet.document import Document, Entity
+from formnet.document.builder import DocumentBuilder
+from formnet.document.tags import TagScheme
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer
 from formnet.errors import SettingsError
 from formnet.exported import GRAPH, OnnxNetwork
-from formnet.labels import TagScheme
 from formnet.modeling import FormNetForTagging
 from formnet.modeling.local_attention import has_compiler
 from formnet.models import find_model, refuse_other_forms

@@ -14,8 +14,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay, KDTree
 
-from formnet.boxes import Boxes
 from formnet.document import Page
+from formnet.document.boxes import Boxes
 
 Edges = NDArray[np.int64]  # [2, E]: from, to
 Grid = NDArray[np.int64]  # [N, 2]

@@ -10,8 +10,8 @@ import numpy as np
 from formnet.alignment import align
 from formnet.corpora import Corpus
 from formnet.document import Document, Entity
+from formnet.document.tags import runs_of
 from formnet.errors import FormNetError
-from formnet.labels import runs_of
 
 
 @dataclass

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from formnet.alignment.meanings import fold
 from formnet.document import Document
+from formnet.document.values.parse import fold
 
 #: Two documents with this share of words in common are one and the same, but for what was misread.
 SAME = 0.8

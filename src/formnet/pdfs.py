@@ -15,7 +15,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image
 
-from formnet.boxes import Box
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError, LimitError
 from formnet.images import MOST_PAGES, refuse_large
 

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from formnet.alignment.meanings import amount, day, fold, number
 from formnet.alignment.search import Match, Occurrences, PageText
-from formnet.boxes import raster
 from formnet.document import Document, Entity
+from formnet.document.boxes import raster
+from formnet.document.values.parse import amount, day, fold, number
 
 #: An "almost" match may differ from the value in this share of its characters, and needs this many of them.
 TOLERANCE = 0.2
@@ -80,7 +80,7 @@ def with_entities(documents: Iterable[Document], occurrences: Literal["best", "a
 def find(document: Document, value: str, name: str = "") -> Match | Miss:
     """Find the words that say one value; a name helps to choose among several occurrences.
 
-    >>> from formnet.builder import DocumentBuilder
+    >>> from formnet.document.builder import DocumentBuilder
     >>> build = DocumentBuilder("receipt")
     >>> build.add_page(["9.00", "Total:", "RM9.00"], [[0, 0, 9, 9], [0, 20, 9, 29], [20, 20, 29, 29]], 40, 40)
     >>> find(build.done(), "9.00", "total")

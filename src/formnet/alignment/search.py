@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.alignment.meanings import Found, Meaning, amounts, days, fold
+from formnet.document.values.parse import Found, Meaning, amounts, days, fold
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from formnet.builder import DocumentBuilder
 from formnet.cores import own_cores
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor
 from formnet.writers import write

@@ -275,8 +275,8 @@ def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int =
     from itertools import islice
 
     from formnet.corpora import open_corpus
+    from formnet.document.tags import TagScheme
     from formnet.encoding import Encoder, collate, load_tokenizer
-    from formnet.labels import TagScheme
 
     opened = open_corpus(corpus)
     scheme = TagScheme(opened.entity_types, opened.untagged)

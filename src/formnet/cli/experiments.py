@@ -11,7 +11,7 @@ from formnet.cli.options import ReadingOrder
 from formnet.cli.train import Config, Overrides
 
 if TYPE_CHECKING:
-    from formnet.reading_order import Order
+    from formnet.document.reading_order import Order
 
 Test = Annotated[str, typer.Option("--test", metavar="CORPUS", help="What to score on, as in funsd:data/funsd@test.")]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Train with this seed; give it several times.")]

@@ -12,8 +12,8 @@ from pkgutil import iter_modules
 from typing import cast
 
 from formnet.corpora.base import Corpus
+from formnet.document.reading_order import Order
 from formnet.errors import CorpusError
-from formnet.reading_order import Order
 
 __all__ = ["Corpus", "kinds", "open_corpus", "parse_spec"]
 

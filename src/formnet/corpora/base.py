@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from formnet.document import Document
+from formnet.document.reading_order import Order, reorder
 from formnet.errors import CorpusError, DocumentError, FormNetError
-from formnet.reading_order import Order, reorder
 
 
 class Corpus(ABC):

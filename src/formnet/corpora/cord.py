@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formnet.builder import DocumentBuilder
 from formnet.corpora.base import Corpus, files
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError
 from formnet.images import size_of
 from formnet.readers.jsonl import LONGEST_LINE

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formnet.builder import DocumentBuilder
 from formnet.corpora.base import Corpus, files
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.images import size_of
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}

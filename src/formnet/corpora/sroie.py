@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.boxes import Box, split_line
-from formnet.builder import DocumentBuilder
 from formnet.corpora.base import Corpus, files
 from formnet.document import Document
+from formnet.document.boxes import Box, split_line
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError
 from formnet.images import size_of
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from formnet.document import Document
+from formnet.document.tags import TagScheme
 from formnet.encoding.tokenizer import cut, padding_id
 from formnet.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbours, page_graph
-from formnet.labels import TagScheme
 
 #: The longer side of every page is this long; the other keeps its proportion.
 PAGE_UNITS = 1000.0

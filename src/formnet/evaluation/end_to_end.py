@@ -8,15 +8,15 @@ from time import perf_counter
 from typing import Any
 
 from formnet.alignment import align
-from formnet.builder import DocumentBuilder
 from formnet.date_ranges import split_ranges
 from formnet.document import Document, Entity
+from formnet.document.builder import DocumentBuilder
+from formnet.document.reading_order import reorder
 from formnet.evaluation.counts import bootstrap
 from formnet.evaluation.fields import best_values, field_counts, same_value
 from formnet.extractor import Extractor
 from formnet.ocr import OcrEngine
 from formnet.readers.image import add_picture
-from formnet.reading_order import reorder
 from formnet.scans import scan_of
 
 #: Why a keyed-in value was not given back.

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from formnet.document import Document, Entity
+from formnet.document.tags import Span, TagScheme, runs_of
 from formnet.evaluation.counts import Counts
-from formnet.labels import Span, TagScheme, runs_of
 
 
 def entity_counts(gold: Iterable[Span], found: Iterable[Span], once: Container[str] = ()) -> Counts:

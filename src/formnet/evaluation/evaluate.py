@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formnet.document import Document, Entity
+from formnet.document.tags import Span, TagScheme
 from formnet.evaluation.calibration import passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import LOSSES, entity_counts, gold_spans, losses, spans_of, word_counts
 from formnet.evaluation.fields import field_counts, right_entities
 from formnet.extractor import Extractor
-from formnet.labels import Span, TagScheme
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from formnet.alignment.meanings import amount, day, fold, number
 from formnet.document import Document, Entity
+from formnet.document.tags import TagScheme
+from formnet.document.values.parse import amount, day, fold, number
 from formnet.evaluation.counts import Counts, sum_counts
 from formnet.evaluation.entities import entity_counts, gold_spans, spans_of
-from formnet.labels import TagScheme
 
 
 @dataclass

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from formnet.document.tags import Span
 from formnet.evaluation.entities import spans_of
 from formnet.evaluation.evaluate import Judged
-from formnet.labels import Span
 from formnet.views.mismatches import draw_mismatches
 from formnet.views.overlay import free_name
 from formnet.views.plots import draw_reliability

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
 from formnet.experiments.trial import of_seed, score_trial, spread
-from formnet.reading_order import Order
 from formnet.training.folder import differences
 from formnet.training.settings import FineTuning
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from formnet.document.reading_order import Order
 from formnet.evaluation.entities import LOSSES
 from formnet.experiments.trial import held_out_f1, of_seed, parameters_of, score_trial, spread
-from formnet.reading_order import Order
 from formnet.training.settings import FineTuning
 
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from formnet.boxes import Box, Boxes, split_line
 from formnet.document import Document, Entity, Repair
+from formnet.document.boxes import Box, Boxes, split_line
 from formnet.errors import DocumentError, LimitError
 from formnet.label_studio.regions import Region, read_regions
 from formnet.label_studio.tasks import LOCAL_FILES, region_id, shares

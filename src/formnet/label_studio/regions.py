@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from formnet.boxes import Box
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError
 from formnet.images import MOST_PAGES
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from formnet.boxes import Box
 from formnet.document import Document, Entity, Page
+from formnet.document.boxes import Box
 from formnet.errors import LabelError
 
 #: Where Label Studio serves files from its own disk.

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from PIL import Image
 
-from formnet.boxes import Box
+from formnet.document.boxes import Box
 from formnet.errors import OcrError
 
 #: What `auto` stands for where an engine is not named otherwise: one of these names, or nothing.

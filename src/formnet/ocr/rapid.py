@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from formnet.boxes import Box, raster, split_line
+from formnet.document.boxes import Box, raster, split_line
 from formnet.errors import OcrError
 from formnet.ocr import Reading
 

@@ -8,7 +8,7 @@ from io import BytesIO, StringIO
 
 from PIL import Image
 
-from formnet.boxes import Box
+from formnet.document.boxes import Box
 from formnet.errors import OcrError
 from formnet.ocr import Reading
 

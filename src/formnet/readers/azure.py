@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from formnet.boxes import Box
 from formnet.document import Document
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError
 from formnet.readers.fields import find, find_number, get, get_number, to_number
 from formnet.readers.pages import WordPage, box_around, one_document

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formnet.boxes import Box
 from formnet.document import Document
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError
 from formnet.readers.fields import called, find, find_number, get
 from formnet.readers.pages import WordPage, box_around, one_document

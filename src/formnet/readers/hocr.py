@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 
-from formnet.boxes import Box
 from formnet.document import Document
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError
 from formnet.readers.elements import to_number
 from formnet.readers.pages import WordPage, image_beside, one_document

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import OcrError
 from formnet.images import frames
 from formnet.ocr import OcrEngine

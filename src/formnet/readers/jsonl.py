@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from formnet import images
-from formnet.builder import DocumentBuilder
 from formnet.document import SCHEMA, Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, LimitError
 from formnet.readers.fields import called, find_number
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formnet.boxes import Box
 from formnet.document import Document
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError
 from formnet.readers.elements import find_number, get_number, name_of, to_number
 from formnet.readers.pages import WordPage, box_around, image_beside, one_document

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from formnet import images
-from formnet.boxes import Box, split_line
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.boxes import Box, split_line
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, LimitError
 from formnet.readers.jsonl import refuse_surrogates
 

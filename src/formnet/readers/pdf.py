@@ -5,8 +5,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from formnet.builder import DocumentBuilder
 from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.ocr import NoEngineError, OcrEngine
 from formnet.pdfs import TextLayer, count_pages, open_pdf, picture, text_layer
 from formnet.readers.image import add_picture

@@ -5,8 +5,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from formnet.boxes import Box
 from formnet.document import Document
+from formnet.document.boxes import Box
 from formnet.errors import DocumentError
 from formnet.readers.fields import find, find_number, get, get_number
 from formnet.readers.pages import WordPage, one_document

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formnet.document import Document, Page
-from formnet.reading_order import reorder
+from formnet.document.reading_order import reorder
 from formnet.training.settings import Augmentation
 
 #: What OCR takes for what.

@@ -9,8 +9,8 @@ import numpy as np
 from formnet.alignment import with_entities
 from formnet.corpora import Corpus, open_corpus, parse_spec
 from formnet.document import Document, Page
+from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
-from formnet.labels import TagScheme
 from formnet.training.settings import FineTuning
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.boxes import Boxes, line_numbers, raster
 from formnet.document import Document, Page
+from formnet.document.boxes import Boxes, line_numbers, raster
 
 #: Where items and sums begin or end: something with two decimals.
 _AMOUNT = re.compile(r"\d[.,]\d{2}\b")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from PIL import Image, ImageDraw, ImageFont
 
-from formnet.boxes import line_boxes
 from formnet.document import Page
+from formnet.document.boxes import line_boxes
 from formnet.views.canvas import OVERSAMPLING, page_canvas
 
 #: Right, missed and made up: apart for the colour-blind, and by the width of their frames.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.boxes import Boxes, fitting_size, page_size, repair
-from formnet.document import Document, Entity, Page, Repair, shorten, whole_characters
+from formnet.document.boxes import Boxes, fitting_size, page_size, repair
+from formnet.document.document import Document, Entity, Page, Repair, shorten, whole_characters
 from formnet.errors import DocumentError
 
 #: No page is larger, in whatever units, nor smaller than one over it.

@@ -2,7 +2,7 @@
 
 A page keeps its words as columns (texts, boxes) so that work on all words is work on arrays; `Word` is a
 view for people. Words are numbered through the whole document, page after page, in reading order.
-`formnet.builder` is the one way from anything read to a `Document`.
+`formnet.document.builder` is the one way from anything read to a `Document`.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.boxes import Box, Boxes, line_boxes
+from formnet.document.boxes import Box, Boxes, line_boxes
 from formnet.errors import DocumentError
 
 #: Written into every JSON document; raised when a change would make old readers misread it.

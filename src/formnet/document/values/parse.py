@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from formnet.alignment.months import MONTH, MONTHS
+from formnet.document.values.months import MONTH, MONTHS
 
 #: No amount or date is longer; longer values are only ever text.
 LONGEST_FIGURE = 40

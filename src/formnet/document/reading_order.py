@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from formnet.boxes import raster
 from formnet.document import Document
+from formnet.document.boxes import raster
 
 Order = Literal["given", "raster", "shuffled"]
 

@@ -12,7 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, cast
 
-from formnet.alignment.meanings import PLAIN, day, days, figure, readings
+from formnet.document.values.parse import PLAIN, day, days, figure, readings
 
 #: No date, amount or identifier is longer.
 LONGEST_VALUE = 200

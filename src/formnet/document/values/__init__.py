@@ -1,0 +1,1 @@
+"""Printed values: parsing amounts and dates, and normalizing them by label."""
