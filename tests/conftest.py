@@ -12,9 +12,9 @@ from formnet.document import Document
 from formnet.document.tags import TagScheme
 from formnet.encoding import load_tokenizer
 from formnet.extractor import Extractor, labels_of
+from formnet.io.readers import read
+from formnet.io.writers import write
 from formnet.modeling import FormNetConfig, FormNetForTagging
-from formnet.readers import read
-from formnet.writers import write
 from paper import LINES, text_pdf
 
 ROOT = Path(__file__).parent.parent

@@ -38,7 +38,7 @@ class Blind:
     name = "blind"
 
     def read(self, _: object) -> object:
-        from formnet.ocr import Reading
+        from formnet.io.ocr import Reading
 
         return Reading((), (), ())
 
@@ -53,7 +53,7 @@ def read_all(file: Path, parser: str) -> None:
 
             list(open_corpus(f"label_studio:{file}"))
         else:
-            from formnet.readers import read
+            from formnet.io.readers import read
 
             list(read(file, Blind()))
     except FormNetError:
@@ -97,12 +97,12 @@ def main() -> None:
     chosen = options.parse_args()
     with atheris.instrument_imports(include=["formnet", "PIL", "defusedxml", "xml", "json"]):
         import formnet.corpora.label_studio
-        import formnet.images
-        import formnet.pdfs
-        import formnet.readers
+        import formnet.io.images
+        import formnet.io.pdfium
+        import formnet.io.readers
 
-        for module in iter_modules(formnet.readers.__path__):  # they are loaded when asked for, which is too late
-            import_module(f"formnet.readers.{module.name}")
+        for module in iter_modules(formnet.io.readers.__path__):  # they are loaded when asked for, which is too late
+            import_module(f"formnet.io.readers.{module.name}")
     work = Path(tempfile.mkdtemp())
     corpus = work / "corpus"
     corpus.mkdir()

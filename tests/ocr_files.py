@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from formnet.document import Document
-from formnet.readers import read
+from formnet.io.readers import read
 
 HOCR = """<!DOCTYPE html><html><head><title>x</title></head><body>
 <div class='ocr_page' title='image "scans/scan.png"; bbox 10 20 610 820; ppageno 0'>

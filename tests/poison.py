@@ -5,7 +5,7 @@ import time
 
 from PIL import Image
 
-from formnet.ocr import Reading
+from formnet.io.ocr import Reading
 
 HARMLESS, CRASH, HANG, MEMORY = (255, 255, 255), (255, 0, 0), (0, 255, 0), (0, 0, 255)
 

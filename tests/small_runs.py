@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from formnet.readers import read
+from formnet.io.readers import read
+from formnet.io.writers import write
 from formnet.training.settings import FineTuning, make_settings
-from formnet.writers import write
 
 ROOT = Path(__file__).parent.parent
 #: A network that learns a few pages in seconds.

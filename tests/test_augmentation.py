@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.readers import read
+from formnet.io.readers import read
 from formnet.training.augmentation import augment
 from formnet.training.letterheads import letterheads_of, put_around, put_between
 from formnet.training.settings import Augmentation

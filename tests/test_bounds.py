@@ -20,9 +20,9 @@ from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import LONGEST_WORD, cut
 from formnet.errors import LONGEST_MESSAGE, CorpusError, DocumentError, FormNetError, LimitError, SettingsError
 from formnet.graph import skeleton
-from formnet.images import size_of
-from formnet.readers import read
-from formnet.readers.jsonl import from_json
+from formnet.io.images import size_of
+from formnet.io.readers import read
+from formnet.io.readers.jsonl import from_json
 from formnet.scale.service.bodies import LARGEST_BODIES, Store, _documents
 from formnet.scale.service.keys import VARIABLE, load_digests
 from formnet.scale.service.reading import CHARACTERS, refuse_long

@@ -21,7 +21,7 @@ from pyarrow.parquet import ParquetFile, read_table
 
 from formnet.answers import entity_answer
 from formnet.extractor import Extractor
-from formnet.writers import write
+from formnet.io.writers import write
 from paper import text_pdf
 from plain_documents import documents
 from poison import CRASH, HANG, HARMLESS, MEMORY, draw

@@ -18,11 +18,11 @@ from pyarrow.parquet import write_table
 
 from formnet.cli.options import size
 from formnet.errors import SettingsError
+from formnet.io.writers import write
 from formnet.scale import patience, places, plan, reading, records
 from formnet.scale.bulk import Bulk, run
 from formnet.scale.isolation import within_memory
 from formnet.scale.places import Place, find_place
-from formnet.writers import write
 from plain_documents import documents
 
 

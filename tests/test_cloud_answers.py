@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from formnet.errors import DocumentError
-from formnet.readers import textract
+from formnet.io.readers import textract
 from ocr_files import amazon, azure, block, boxes, google, only, saved
 
 

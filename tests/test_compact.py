@@ -12,8 +12,8 @@ from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import cut
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor, labels_of
+from formnet.io.readers import read
 from formnet.modeling import FormNetConfig, FormNetForTagging
-from formnet.readers import read
 from formnet.training.settings import Start
 from formnet.training.start import load_start
 

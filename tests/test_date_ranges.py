@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from formnet.date_ranges import split_range, split_ranges
 from formnet.document.builder import DocumentBuilder
+from formnet.io.date_ranges import split_range, split_ranges
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from formnet.document import Document
 from formnet.document.boxes import line_boxes, page_size, repair
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError
-from formnet.readers.jsonl import from_json
+from formnet.io.readers.jsonl import from_json
 
 coordinates = st.floats(-1e6, 1e6, allow_nan=False)
 

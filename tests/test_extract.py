@@ -22,9 +22,9 @@ from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, SettingsError
 from formnet.extractor import Extractor
+from formnet.io.readers import read, read_one
+from formnet.io.writers import write
 from formnet.models import find_model, portable
-from formnet.readers import read, read_one
-from formnet.writers import write
 from paper import LINES
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

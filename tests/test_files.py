@@ -11,14 +11,15 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader, PdfWriter
 
-from formnet import images, ocr, pdfs
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError, OcrError
-from formnet.ocr import Reading, find_engine
-from formnet.ocr.tesseract import parse
-from formnet.readers import kind_of, read
-from formnet.readers.pdf import speaks_for_itself
-from formnet.scans import scan_of
+from formnet.io import images, ocr
+from formnet.io import pdfium as pdfs
+from formnet.io.ocr import Reading, find_engine
+from formnet.io.ocr.tesseract import parse
+from formnet.io.page_image import scan_of
+from formnet.io.readers import kind_of, read
+from formnet.io.readers.pdf import speaks_for_itself
 from paper import LINES, drawn_letters, form_pdf, picture, scanned_pdf, stamped_scan, text_pdf
 
 WORDS = tuple(" ".join(LINES).split())
@@ -132,7 +133,7 @@ def test_without_an_engine_a_page_of_lines_costs_no_other_page(tmp_path: Path, m
 
 def test_an_engine_of_ones_own_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ourocr.py").write_text(
-        "from formnet.ocr import Reading\nclass Engine:\n    name, made = 'ours', 0\n"
+        "from formnet.io.ocr import Reading\nclass Engine:\n    name, made = 'ours', 0\n"
         "    def __init__(self):\n        Engine.made += 1\n"
         "    def read(self, image):\n        return Reading((f'{Engine.made}',), ((0, 0, 9, 9),), (1.0,))\n"
     )
@@ -273,11 +274,11 @@ def test_engines_are_named_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None
             return Reading((), (), ())
 
     monkeypatch.setattr(ocr, "Mine", Mine, raising=False)
-    assert find_engine("formnet.ocr:Mine").name == "mine 1"
-    monkeypatch.setenv(ocr.CHOICE, "formnet.ocr:Mine")
+    assert find_engine("formnet.io.ocr:Mine").name == "mine 1"
+    monkeypatch.setenv(ocr.CHOICE, "formnet.io.ocr:Mine")
     assert find_engine().name == "mine 1"
     monkeypatch.delenv(ocr.CHOICE)
-    for name in ("formnet.ocr:Engne", "nowhere.at.all:Mine"):
+    for name in ("formnet.io.ocr:Engne", "nowhere.at.all:Mine"):
         with pytest.raises(OcrError, match="cannot be imported"):
             ocr.refuse_unknown(name)
     with pytest.raises(OcrError, match="takes no language"):
@@ -297,7 +298,7 @@ def test_engines_find_nothing_on_nothing_and_can_be_sent_elsewhere(engine: str) 
 
 @pytest.mark.skipif(not ocr.is_installed("tesseract"), reason="tesseract is not installed")
 def test_tesseract_is_given_up_after_a_while_and_its_faults_are_told() -> None:
-    from formnet.ocr.tesseract import Engine
+    from formnet.io.ocr.tesseract import Engine
 
     with pytest.raises(OcrError, match="took longer than"):
         Engine(seconds=0.001).read(picture())
@@ -322,7 +323,7 @@ def test_tesseract_s_table_is_read_as_it_is() -> None:
 
 @pytest.mark.parametrize("slope", [-0.06, 0.0, 0.06])
 def test_lines_of_a_page_askew_are_read_in_their_order(slope: float) -> None:
-    from formnet.ocr.rapid import line_by_line
+    from formnet.io.ocr.rapid import line_by_line
 
     quads = []
     for row in range(6):

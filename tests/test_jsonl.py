@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from formnet import read
 from formnet.errors import DocumentError, FormNetError, LimitError
-from formnet.readers import jsonl
-from formnet.writers import write
+from formnet.io.readers import jsonl
+from formnet.io.writers import write
 
 PAGE = {"width": 10, "height": 10, "words": ["a"], "boxes": [[0, 0, 1, 1]]}
 

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from formnet import DocumentBuilder, images, open_corpus, read
+from formnet import DocumentBuilder, open_corpus, read
 from formnet.cli import app
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, FormNetError, LabelError, LimitError
-from formnet.label_studio import documents, from_task, is_labelled, labelling_config, load_tasks, to_task
-from formnet.readers import read_one
-from formnet.writers import write
+from formnet.io import images
+from formnet.io.label_studio import documents, from_task, is_labelled, labelling_config, load_tasks, to_task
+from formnet.io.readers import read_one
+from formnet.io.writers import write
 from paper import text_pdf
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

@@ -12,10 +12,10 @@ from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.encoding import Encoder, load_tokenizer
 from formnet.errors import SettingsError, TokenizerError
-from formnet.readers import read
+from formnet.io.readers import read
+from formnet.io.writers import write
 from formnet.training.masking import Masker
 from formnet.training.pages import PageStream
-from formnet.writers import write
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,11 +11,12 @@ import pytest
 from PIL import Image
 from pyarrow.parquet import write_table
 
-from formnet import cores, images
+from formnet import cores
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
-from formnet.readers import read
-from formnet.readers.jsonl import from_json
+from formnet.io import images
+from formnet.io.readers import read
+from formnet.io.readers.jsonl import from_json
 from formnet.scale.places import find_place
 from ocr_files import amazon, google, only, saved
 from paper import text_pdf

@@ -9,14 +9,14 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from formnet import images
 from formnet.cli import app
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, SettingsError
 from formnet.extractor import Extractor
-from formnet.readers import read
-from formnet.scans import scan_of
+from formnet.io import images
+from formnet.io.page_image import scan_of
+from formnet.io.readers import read
 from formnet.views.overlay import draw_entities, file_name, save_overlays
 from formnet.views.report import write_report
 from paper import picture

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from formnet import readers
 from formnet.errors import DocumentError, FormNetError, LimitError
-from formnet.readers import cloud, hocr, pages
+from formnet.io import readers
+from formnet.io.readers import cloud, hocr, pages
 from ocr_files import ALTO, HOCR, PAGE, amazon, azure, block, google, only, saved
 
 LAUGHS = "<!DOCTYPE {root} [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;&a;'><!ENTITY c '&b;&b;&b;&b;'>]>"

@@ -17,14 +17,14 @@ from formnet.errors import SettingsError
 from formnet.experiments.hours import seconds_of
 from formnet.experiments.trial import run_trial
 from formnet.extractor import Extractor
+from formnet.io.readers import read
+from formnet.io.writers import write
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
-from formnet.readers import read
 from formnet.training.finetune import finetune
 from formnet.training.folder import claim_folder, last_checkpoint
 from formnet.training.pretrain import pretrain, steps_done
 from formnet.training.settings import FineTuning, PreTraining, make_settings
 from formnet.training.start import load_start
-from formnet.writers import write
 from one_step import KINDS
 from small_runs import QUICK, settings_for
 

@@ -11,11 +11,11 @@ from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
 from formnet.experiments.compare import read_variants
 from formnet.extractor import Extractor, labels_of
+from formnet.io.writers import write
 from formnet.modeling import FormNetForTagging
 from formnet.training.finetune import finetune
 from formnet.training.settings import FineTuning, PreTraining, Start, load_settings
 from formnet.training.start import load_start
-from formnet.writers import write
 from plain_documents import words_and_boxes
 from small_runs import settings_for, under_other_names
 

@@ -12,7 +12,7 @@ from formnet.cli import app
 from formnet.corpora import values
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, LimitError
-from formnet.writers import write
+from formnet.io.writers import write
 
 
 def document(name: str, *words: str) -> Document:

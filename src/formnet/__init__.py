@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from formnet.errors import FormNetError
     from formnet.extractor import Extractor
     from formnet.graph import PageGraph, page_graph
+    from formnet.io.readers import read
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, FormNetModel
-    from formnet.readers import read
 
 __version__ = "0.1.0"
 
@@ -66,7 +66,7 @@ _HOME = {
     "graph": ("PageGraph", "page_graph"),
     "document.tags": ("Span", "TagScheme"),
     "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTagging", "FormNetModel"),
-    "readers": ("read",),
+    "io.readers": ("read",),
     "document.reading_order": ("reorder",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

@@ -25,11 +25,11 @@ from formnet.document.tags import TagScheme
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer
 from formnet.errors import SettingsError
 from formnet.exported import GRAPH, OnnxNetwork
+from formnet.io.ocr import OcrEngine
+from formnet.io.readers import read_one
 from formnet.modeling import FormNetForTagging
 from formnet.modeling.local_attention import has_compiler
 from formnet.models import find_model, refuse_other_forms
-from formnet.ocr import OcrEngine
-from formnet.readers import read_one
 
 #: Pieces that are scored together. Engines that write every pair of the band out want them to stay in the cache.
 BATCH_PIECES, ONNX_BATCH_PIECES = 8192, 1024

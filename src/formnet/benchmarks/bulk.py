@@ -19,7 +19,7 @@ from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.extractor import Extractor
-from formnet.writers import write
+from formnet.io.writers import write
 
 #: Synthetic documents to see how the driver's memory grows.
 GROWTH = (1_000, 10_000, 100_000)

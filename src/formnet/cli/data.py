@@ -76,7 +76,7 @@ def convert(
 ) -> None:
     """Write a corpus as our own JSONL, which every command reads, as Parquet, or as tasks for Label Studio."""
     from formnet.alignment import align
-    from formnet.writers import SUFFIXES, write
+    from formnet.io.writers import SUFFIXES, write
 
     if not output.name.endswith(SUFFIXES):
         raise typer.BadParameter(f"{output}: the name should end in {' or '.join(SUFFIXES)}")

@@ -65,7 +65,7 @@ def end_to_end(
     from formnet.corpora import open_corpus
     from formnet.evaluation.end_to_end import end_to_end as measure
     from formnet.extractor import Extractor
-    from formnet.ocr import ENGINES, find_engine, is_installed
+    from formnet.io.ocr import ENGINES, find_engine, is_installed
 
     opened = open_corpus(corpus)
     documents = [d for d in opened if d.fields and len(d.pages) == 1 and d.pages[0].image is not None]
@@ -99,7 +99,7 @@ def label(
 
     from formnet.corpora import open_corpus
     from formnet.extractor import Extractor, mean_score
-    from formnet.writers import write
+    from formnet.io.writers import write
 
     extractor = Extractor.from_pretrained(model)
     labelled = extractor.label(islice(open_corpus(corpus), most), least)

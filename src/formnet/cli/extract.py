@@ -94,7 +94,7 @@ def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> 
 
     from formnet.document import Document
     from formnet.errors import FormNetError
-    from formnet.readers import read_each
+    from formnet.io.readers import read_each
 
     console = Console(stderr=True)
     shown = len(paths) > 1 and console.is_terminal
@@ -118,7 +118,7 @@ def _tell(path: Path, error: Exception, failed: list[Path]) -> None:
 def _expand(files: list[Path]) -> Iterator[Path]:
     """Give files as they are, and what a folder holds or a pattern finds, sorted; if there is none, it is a mistake."""
     from formnet.errors import DocumentError
-    from formnet.readers import SUFFIXES, readable
+    from formnet.io.readers import SUFFIXES, readable
 
     for file in files:
         if file.is_dir():

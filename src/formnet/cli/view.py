@@ -57,7 +57,7 @@ def attention(
 
     from formnet.errors import DocumentError
     from formnet.extractor import Extractor
-    from formnet.readers import read_one
+    from formnet.io.readers import read_one
     from formnet.views.attention import beside, clearest_heads, draw_attention
 
     _refuse_unless_png(out)

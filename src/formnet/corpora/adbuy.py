@@ -6,9 +6,9 @@ A sixth of the documents print the flight as one word, 05/28/20-06/03/20, which 
 """
 
 from formnet.corpora.jsonl import Jsonl
-from formnet.date_ranges import split_ranges
 from formnet.document import Document
-from formnet.readers.jsonl import Line
+from formnet.io.date_ranges import split_ranges
+from formnet.io.readers.jsonl import Line
 
 
 class Adbuy(Jsonl):

@@ -14,8 +14,8 @@ from formnet.corpora.base import Corpus, files
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError
-from formnet.images import size_of
-from formnet.readers.jsonl import LONGEST_LINE
+from formnet.io.images import size_of
+from formnet.io.readers.jsonl import LONGEST_LINE
 
 _ITEM = "nm num unitprice cnt discountprice price itemsubtotal vatyn etc"
 _SUB_ITEM = "sub_nm sub_unitprice sub_cnt sub_price sub_etc"

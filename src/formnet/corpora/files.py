@@ -5,7 +5,7 @@ from pathlib import Path
 
 from formnet.corpora.base import Corpus
 from formnet.document import Document
-from formnet.readers import SUFFIXES, read_one, readable
+from formnet.io.readers import SUFFIXES, read_one, readable
 
 
 class Files(Corpus):

@@ -13,7 +13,7 @@ from typing import Any
 from formnet.corpora.base import Corpus, files
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.images import size_of
+from formnet.io.images import size_of
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from formnet.corpora.base import Corpus, by_split
 from formnet.document import Document
-from formnet.readers.jsonl import SUFFIXES, Line, lines, parse
+from formnet.io.readers.jsonl import SUFFIXES, Line, lines, parse
 
 
 class Jsonl(Corpus):
-    """Documents as `formnet.readers.jsonl` describes them."""
+    """Documents as `formnet.io.readers.jsonl` describes them."""
 
     aliases = {"dev": "validation", "val": "validation"}  # noqa: RUF012
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from formnet.corpora.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError
-from formnet.label_studio import SUFFIX, from_task, is_labelled, load_tasks
-from formnet.readers import jsonl
+from formnet.io.label_studio import SUFFIX, from_task, is_labelled, load_tasks
+from formnet.io.readers import jsonl
 
 WORDS = "documents.jsonl"
 

@@ -14,7 +14,7 @@ from formnet.document import Document
 from formnet.document.boxes import Box, split_line
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError
-from formnet.images import size_of
+from formnet.io.images import size_of
 
 
 class Sroie(Corpus):

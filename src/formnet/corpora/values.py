@@ -21,8 +21,8 @@ from typing import NamedTuple
 from formnet.corpora.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, LimitError
-from formnet.readers import SUFFIXES as READABLE
-from formnet.readers import read_one
+from formnet.io.readers import SUFFIXES as READABLE
+from formnet.io.readers import read_one
 
 SUFFIXES = (".csv", ".tsv")
 LARGEST_TABLE = 64 * 2**20

@@ -11,7 +11,7 @@ from pathlib import Path
 from formnet.corpora.base import Corpus, files
 from formnet.corpora.funsd import form_document
 from formnet.document import Document
-from formnet.readers.jsonl import Line, lines
+from formnet.io.readers.jsonl import Line, lines
 
 SUFFIX = ".paddle.tsv"
 

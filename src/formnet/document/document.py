@@ -180,7 +180,7 @@ class Document:
         return float(confidences[np.array(words) - np.searchsorted(self.page_of_word, page)].min())
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `formnet.readers.jsonl` reads back as an equal document (repairs aside)."""
+        """Give what `formnet.io.readers.jsonl` reads back as an equal document (repairs aside)."""
         return {
             "schema": SCHEMA,
             "id": self.id,

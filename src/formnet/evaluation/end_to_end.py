@@ -8,16 +8,16 @@ from time import perf_counter
 from typing import Any
 
 from formnet.alignment import align
-from formnet.date_ranges import split_ranges
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.reading_order import reorder
 from formnet.evaluation.counts import bootstrap
 from formnet.evaluation.fields import best_values, field_counts, same_value
 from formnet.extractor import Extractor
-from formnet.ocr import OcrEngine
-from formnet.readers.image import add_picture
-from formnet.scans import scan_of
+from formnet.io.date_ranges import split_ranges
+from formnet.io.ocr import OcrEngine
+from formnet.io.page_image import scan_of
+from formnet.io.readers.image import add_picture
 
 #: Why a keyed-in value was not given back.
 LOSSES = {

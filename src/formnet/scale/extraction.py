@@ -14,8 +14,8 @@ import ray
 
 from formnet.document import Document, Entity
 from formnet.errors import FormNetError
+from formnet.io.readers.jsonl import Line, from_json, loads
 from formnet.onednn import hold_caches
-from formnet.readers.jsonl import Line, from_json, loads
 from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
 from formnet.scale.isolation import LostError, alone
 from formnet.scale.parts import Row, failed, found, write_part

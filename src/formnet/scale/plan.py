@@ -14,8 +14,8 @@ from pyarrow import ArrowException
 from pyarrow.parquet import ParquetFile, ParquetWriter, read_table
 
 from formnet.errors import SettingsError
-from formnet.readers import SUFFIXES
-from formnet.readers.jsonl import SUFFIXES as LINES
+from formnet.io.readers import SUFFIXES
+from formnet.io.readers.jsonl import SUFFIXES as LINES
 from formnet.scale.places import Place, find_place
 from formnet.scale.records import packed_lines
 

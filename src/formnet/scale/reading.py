@@ -19,9 +19,9 @@ from pyarrow import ArrowException
 
 from formnet.document import Document
 from formnet.errors import FormNetError, LimitError
-from formnet.images import MOST_BYTES
-from formnet.ocr import find_engine, is_theirs
-from formnet.readers import read
+from formnet.io.images import MOST_BYTES
+from formnet.io.ocr import find_engine, is_theirs
+from formnet.io.readers import read
 from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
 from formnet.scale.isolation import LostError, alone, count_arrow, limited_memory, within_memory
 from formnet.scale.places import Place, find_place

@@ -11,8 +11,8 @@ from pyarrow import ArrowException
 from pyarrow.parquet import ParquetFile
 
 from formnet.errors import LimitError
-from formnet.readers.jsonl import LONGEST_LINE
-from formnet.readers.parquet import each_row
+from formnet.io.readers.jsonl import LONGEST_LINE
+from formnet.io.readers.parquet import each_row
 from formnet.scale.places import Place
 
 #: What a document's words need, of all that a table may hold.

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from formnet.errors import SettingsError
+from formnet.io.writers import whole_file
 from formnet.training.settings import Run, make_settings
-from formnet.writers import whole_file
 
 SETTINGS, ORIGIN = "settings.json", "origin.json"
 #: What the Trainer writes down beside the weights; how a run did on what was held out; that it is over.

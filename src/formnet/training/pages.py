@@ -16,7 +16,7 @@ from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.batch import IGNORED_TAG
 from formnet.encoding.tokenizer import cut
 from formnet.errors import SettingsError
-from formnet.readers import count_documents, read
+from formnet.io.readers import count_documents, read
 from formnet.training.batching import TensorBatch
 from formnet.training.masking import Masker
 

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from formnet.document import Page
 from formnet.errors import DocumentError
-from formnet.scans import scan_of
+from formnet.io.page_image import scan_of
 
 #: The picture's longer side; everything is drawn twice as large and made smaller, for smooth lines.
 LONGER_SIDE = 2000

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from formnet.answers import entity_answer, is_ambiguous, needs_review, written
 from formnet.document import Document, Entity, Page
-from formnet.images import data_url
+from formnet.io.images import data_url
+from formnet.io.writers import whole_file
 from formnet.views.canvas import page_canvas
 from formnet.views.captions import Colour
 from formnet.views.overlay import colours_of
-from formnet.writers import whole_file
 
 _ASSETS = files(__package__)
 

@@ -13,15 +13,16 @@ from PIL import Image
 from ray.exceptions import OutOfMemoryError, RayActorError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from formnet import images, pdfs
 from formnet.document import Document
 from formnet.errors import DocumentError, FormNetError, LimitError, OcrError
-from formnet.ocr import OcrEngine, find_engine
-from formnet.readers import kind_of, read_one
+from formnet.io import images
+from formnet.io import pdfium as pdfs
+from formnet.io.ocr import OcrEngine, find_engine
+from formnet.io.page_image import scan_of
+from formnet.io.readers import kind_of, read_one
 from formnet.scale.isolation import limited_memory
 from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
 from formnet.scale.service.settings import Settings
-from formnet.scans import scan_of
 
 #: Characters of a word, at most on average: a network's work grows with them, and each may be a piece of its own.
 CHARACTERS = 8

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from formnet.cores import own_cores
 from formnet.errors import OcrError
-from formnet.ocr import chosen, refuse_unknown
+from formnet.io.ocr import chosen, refuse_unknown
 
 
 class Settings(BaseModel):

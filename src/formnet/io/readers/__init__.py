@@ -5,11 +5,11 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
-from formnet.date_ranges import split_ranges
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.images import refuse_large
-from formnet.ocr import OcrEngine, find_engine
+from formnet.io.date_ranges import split_ranges
+from formnet.io.images import refuse_large
+from formnet.io.ocr import OcrEngine, find_engine
 
 #: First bytes → module here.
 _MAGIC = (

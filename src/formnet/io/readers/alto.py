@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.readers.elements import find_number, get_number, name_of
-from formnet.readers.pages import WordPage, image_beside, one_document
+from formnet.io.readers.elements import find_number, get_number, name_of
+from formnet.io.readers.pages import WordPage, image_beside, one_document
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -10,7 +10,7 @@ from PIL import Image
 
 from formnet.document.boxes import Box
 from formnet.errors import OcrError
-from formnet.ocr import Reading
+from formnet.io.ocr import Reading
 
 #: A page that takes longer is given up.
 SECONDS = 120

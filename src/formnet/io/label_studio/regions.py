@@ -10,7 +10,7 @@ import numpy as np
 
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError
-from formnet.images import MOST_PAGES
+from formnet.io.images import MOST_PAGES
 
 _LABELS = ("rectanglelabels", "labels", "polygonlabels")
 _KINDS = ("rectangle", "polygon", "textarea", *_LABELS)

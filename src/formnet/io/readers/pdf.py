@@ -7,9 +7,9 @@ from PIL import Image
 
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.ocr import NoEngineError, OcrEngine
-from formnet.pdfs import TextLayer, count_pages, open_pdf, picture, text_layer
-from formnet.readers.image import add_picture
+from formnet.io.ocr import NoEngineError, OcrEngine
+from formnet.io.pdfium import TextLayer, count_pages, open_pdf, picture, text_layer
+from formnet.io.readers.image import add_picture
 
 #: A page mostly covered by pictures, on which words of its own cover less than this, is a scan with a stamp on it.
 STAMP = 0.015

@@ -4,8 +4,8 @@ Regions are in percent of their page, `item_index` is the page, and what belongs
 https://labelstud.io/guide/predictions and https://labelstud.io/templates/optical_character_recognition
 """
 
-from formnet.label_studio.documents import from_task, is_labelled, load_tasks
-from formnet.label_studio.tasks import labelling_config, to_task
+from formnet.io.label_studio.documents import from_task, is_labelled, load_tasks
+from formnet.io.label_studio.tasks import labelling_config, to_task
 
 __all__ = ["SUFFIX", "from_task", "is_labelled", "labelling_config", "load_tasks", "to_task"]
 

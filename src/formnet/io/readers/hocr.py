@@ -17,8 +17,8 @@ from pathlib import Path
 from formnet.document import Document
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError
-from formnet.readers.elements import to_number
-from formnet.readers.pages import WordPage, image_beside, one_document
+from formnet.io.readers.elements import to_number
+from formnet.io.readers.pages import WordPage, image_beside, one_document
 
 READ_BY = "hOCR"
 _PAGE = "ocr_page"

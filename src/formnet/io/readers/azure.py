@@ -7,8 +7,8 @@ from typing import Any
 from formnet.document import Document
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError
-from formnet.readers.fields import find, find_number, get, get_number, to_number
-from formnet.readers.pages import WordPage, box_around, one_document
+from formnet.io.readers.fields import find, find_number, get, get_number, to_number
+from formnet.io.readers.pages import WordPage, box_around, one_document
 
 READ_BY = "Azure Document Intelligence"
 

@@ -8,8 +8,8 @@ from PIL import Image
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import OcrError
-from formnet.images import frames
-from formnet.ocr import OcrEngine
+from formnet.io.images import frames
+from formnet.io.ocr import OcrEngine
 
 
 def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:

@@ -8,8 +8,8 @@ from typing import Any
 from formnet.document import Document
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError
-from formnet.readers.fields import called, find, find_number, get
-from formnet.readers.pages import WordPage, box_around, one_document
+from formnet.io.readers.fields import called, find, find_number, get
+from formnet.io.readers.pages import WordPage, box_around, one_document
 
 READ_BY = "Google Document AI"
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formnet.date_ranges import split_ranges
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.readers import azure, document_ai, textract
-from formnet.readers.fields import called
-from formnet.readers.jsonl import Line, from_json, loads
-from formnet.readers.pages import read_whole
+from formnet.io.date_ranges import split_ranges
+from formnet.io.readers import azure, document_ai, textract
+from formnet.io.readers.fields import called
+from formnet.io.readers.jsonl import Line, from_json, loads
+from formnet.io.readers.pages import read_whole
 
 _SERVICES = (textract, azure, document_ai)
 

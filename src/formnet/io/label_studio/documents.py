@@ -18,10 +18,10 @@ import numpy as np
 from formnet.document import Document, Entity, Repair
 from formnet.document.boxes import Box, Boxes, split_line
 from formnet.errors import DocumentError, LimitError
-from formnet.label_studio.regions import Region, read_regions
-from formnet.label_studio.tasks import LOCAL_FILES, region_id, shares
-from formnet.readers import SUFFIXES
-from formnet.readers.jsonl import Line, from_json, loads
+from formnet.io.label_studio.regions import Region, read_regions
+from formnet.io.label_studio.tasks import LOCAL_FILES, region_id, shares
+from formnet.io.readers import SUFFIXES
+from formnet.io.readers.jsonl import Line, from_json, loads
 
 #: All tasks of a file are in memory at once, and a task's regions are compared with its words.
 LARGEST_FILE, MOST_RESULTS = 256 * 2**20, 100_000

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from formnet import label_studio
 from formnet.document import Document, Page
 from formnet.errors import DocumentError
-from formnet.readers import jsonl
-from formnet.scans import scan_of
+from formnet.io import label_studio
+from formnet.io.page_image import scan_of
+from formnet.io.readers import jsonl
 
 SUFFIXES = (*jsonl.SUFFIXES, ".parquet", label_studio.SUFFIX)
 

@@ -17,7 +17,7 @@ from PIL import Image
 
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError, LimitError
-from formnet.images import MOST_PAGES, refuse_large
+from formnet.io.images import MOST_PAGES, refuse_large
 
 #: More characters than this on one page are not a page.
 MOST_CHARACTERS = 500_000

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from formnet.document import Document
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError
-from formnet.readers.fields import find, find_number, get, get_number
-from formnet.readers.pages import WordPage, one_document
+from formnet.io.readers.fields import find, find_number, get, get_number
+from formnet.io.readers.pages import WordPage, one_document
 
 READ_BY = "Amazon Textract"
 #: Under which AnalyzeExpense puts what it saw.

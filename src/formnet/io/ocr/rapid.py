@@ -13,7 +13,7 @@ from PIL import Image
 
 from formnet.document.boxes import Box, raster, split_line
 from formnet.errors import OcrError
-from formnet.ocr import Reading
+from formnet.io.ocr import Reading
 
 
 class Engine:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from formnet import images
 from formnet.document import Document
 from formnet.document.boxes import Box, split_line
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, LimitError
-from formnet.readers.jsonl import refuse_surrogates
+from formnet.io import images
+from formnet.io.readers.jsonl import refuse_surrogates
 
 #: Markup and JSON are unpacked in memory to many times their size.
 MOST_BYTES = 64 * 2**20

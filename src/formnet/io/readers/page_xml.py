@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from formnet.document import Document
 from formnet.document.boxes import Box
 from formnet.errors import DocumentError
-from formnet.readers.elements import find_number, get_number, name_of, to_number
-from formnet.readers.pages import WordPage, box_around, image_beside, one_document
+from formnet.io.readers.elements import find_number, get_number, name_of, to_number
+from formnet.io.readers.pages import WordPage, box_around, image_beside, one_document
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

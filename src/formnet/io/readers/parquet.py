@@ -7,7 +7,7 @@ from typing import Any
 
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
-from formnet.readers.jsonl import LONGEST_LINE, from_json
+from formnet.io.readers.jsonl import LONGEST_LINE, from_json
 
 #: What a document may have, of all that a table may hold.
 COLUMNS = (

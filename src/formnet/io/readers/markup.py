@@ -6,9 +6,9 @@ from pathlib import Path
 
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.readers import alto, hocr, page_xml
-from formnet.readers.elements import parse_xml
-from formnet.readers.pages import read_whole
+from formnet.io.readers import alto, hocr, page_xml
+from formnet.io.readers.elements import parse_xml
+from formnet.io.readers.pages import read_whole
 
 #: The root stands somewhere in here, after declarations and comments.
 _HEAD = 2**16

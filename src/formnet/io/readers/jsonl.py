@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from formnet import images
 from formnet.document import SCHEMA, Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, LimitError
-from formnet.readers.fields import called, find_number
+from formnet.io import images
+from formnet.io.readers.fields import called, find_number
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 

@@ -18,8 +18,8 @@ from formnet.errors import OcrError
 CHOICE = "FORMNET_OCR"
 #: Engines by name, in the order of preference: module, and how one gets it.
 ENGINES = {
-    "rapidocr": ("formnet.ocr.rapid", "pip install 'formnet[ocr]'"),
-    "tesseract": ("formnet.ocr.tesseract", "apt install tesseract-ocr (or brew install tesseract)"),
+    "rapidocr": ("formnet.io.ocr.rapid", "pip install 'formnet[ocr]'"),
+    "tesseract": ("formnet.io.ocr.tesseract", "apt install tesseract-ocr (or brew install tesseract)"),
 }
 
 

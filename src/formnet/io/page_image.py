@@ -4,8 +4,8 @@ from PIL import Image
 
 from formnet.document import Page
 from formnet.errors import DocumentError
-from formnet.images import frame
-from formnet.pdfs import page_picture
+from formnet.io.images import frame
+from formnet.io.pdfium import page_picture
 
 
 def scan_of(page: Page) -> Image.Image:

@@ -1,0 +1,1 @@
+"""Files to documents and back: readers, OCR engines, Label Studio, writers."""
