@@ -49,7 +49,7 @@ def read_all(file: Path, parser: str) -> None:
 
     try:
         if parser == "label-studio":
-            from formnet.corpora import open_corpus
+            from formnet.datasets import open_corpus
 
             list(open_corpus(f"label_studio:{file}"))
         else:
@@ -96,7 +96,7 @@ def main() -> None:
     options.add_argument("--seconds", type=int, default=600)
     chosen = options.parse_args()
     with atheris.instrument_imports(include=["formnet", "PIL", "defusedxml", "xml", "json"]):
-        import formnet.corpora.label_studio
+        import formnet.datasets.label_studio
         import formnet.io.images
         import formnet.io.pdfium
         import formnet.io.readers

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.alignment import Match, Miss, align, find
-from formnet.alignment.search import edit_distances
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
+from formnet.datasets.alignment import Match, Miss, align, find
+from formnet.datasets.alignment.search import edit_distances
+from formnet.datasets.inspection import AlignmentReport
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.document.values.parse import amount, amounts, day, days, fold, readings
-from formnet.inspection import AlignmentReport
 
 
 def page_of(*lines: str, fields: dict[str, str] | None = None) -> Document:

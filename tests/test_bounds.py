@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from formnet.benchmarks.memory import peak_megabytes
 from formnet.cli.options import size
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
 from formnet.document.builder import MOST_REPAIRS, DocumentBuilder
 from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import LONGEST_WORD, cut

@@ -123,7 +123,7 @@ def test_overlap_is_counted(examples: Path) -> None:
 
 
 def test_convert_and_align(examples: Path, tmp_path: Path) -> None:
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
 
     bare = tmp_path / "values.jsonl"
     rows = [json.loads(line) for line in (examples / "documents.jsonl").read_text().splitlines()]

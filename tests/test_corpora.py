@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from formnet.corpora import kinds, open_corpus, parse_spec
-from formnet.corpora.cord import CATEGORIES
-from formnet.corpora.sroie import _decode
+from formnet.datasets import KINDS, open_corpus, parse_spec
+from formnet.datasets.cord import CATEGORIES
+from formnet.datasets.near_duplicates import SAME, Closest, closest
+from formnet.datasets.sroie import _decode
 from formnet.document import Document
 from formnet.document.reading_order import reorder
 from formnet.document.tags import TagScheme, runs_of
 from formnet.errors import CorpusError, DocumentError
-from formnet.overlap import SAME, Closest, closest
 
 
 def count(documents: list[Document]) -> dict[str, int]:
@@ -141,7 +141,7 @@ def test_all_splits_without_a_name(examples: Path) -> None:
 def test_specs() -> None:
     assert parse_spec("jsonl:a@b/c.jsonl") == ("jsonl", Path("a@b/c.jsonl"), None)
     assert parse_spec("jsonl:a@b/c@d") == ("jsonl", Path("a@b/c"), "d")
-    assert {"funsd", "cord", "sroie", "adbuy", "xfund", "jsonl"} <= set(kinds())
+    assert {"funsd", "cord", "sroie", "adbuy", "xfund", "jsonl"} <= set(KINDS)
     for spec in ("funsd", ":x", "funsd:", "funsd:x@", "funsd:@train"):
         with pytest.raises(CorpusError):
             parse_spec(spec)

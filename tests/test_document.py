@@ -39,7 +39,7 @@ def test_words_are_numbered_through_all_pages() -> None:
 
 
 def test_json_round_trip(examples: object) -> None:
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
 
     documents = list(open_corpus(f"jsonl:{examples}"))
     assert [from_json(document.to_json()) for document in documents] == documents

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.document.tags import TagScheme

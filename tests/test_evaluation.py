@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from seqeval import metrics
 from seqeval.scheme import IOBES
 
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
 from formnet.decoding import decode
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
 from formnet.graph import MAX_NEIGHBOURS, box_graph, capped, gabriel, neighbours, on_grid, page_graph, skeleton
 
 Pairs = set[tuple[int, int]]

@@ -22,7 +22,7 @@ def test_what_was_found_once_is_told_in_words(file: Path) -> None:
 @pytest.mark.parametrize("parser", PARSERS)
 def test_a_whole_file_is_read(parser: str, tmp_path: Path) -> None:
     """So that what follows spoils something that would have been read."""
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
     from formnet.io.readers import read
 
     for number, seed in enumerate(SEEDS[parser]):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError

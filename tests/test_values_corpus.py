@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from formnet import DocumentBuilder, align, open_corpus, read
 from formnet.cli import app
-from formnet.corpora import values
+from formnet.datasets import values
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, LimitError
 from formnet.io.writers import write

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formnet.alignment import align, find
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
+    from formnet.datasets.alignment import align, find
     from formnet.decoding import decode
     from formnet.document import Document, Entity, Page, Word
     from formnet.document.builder import DocumentBuilder
@@ -55,9 +55,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "alignment": ("align", "find"),
+    "datasets.alignment": ("align", "find"),
     "document.builder": ("DocumentBuilder",),
-    "corpora": ("open_corpus",),
+    "datasets": ("open_corpus",),
     "decoding": ("decode",),
     "document": ("Document", "Entity", "Page", "Word"),
     "encoding": ("Encoder", "collate", "load_tokenizer"),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import Delaunay
 
-from formnet.corpora import open_corpus
+from formnet.datasets import open_corpus
 from formnet.graph import FEW, box_graph, on_grid
 
 SIZES = (1_000, 10_000, 100_000)

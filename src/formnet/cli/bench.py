@@ -203,8 +203,8 @@ def export(
 ) -> None:
     """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""
     prepare()
-    from formnet.alignment import with_entities
     from formnet.benchmarks.export import benchmark
+    from formnet.datasets.alignment import with_entities
 
     result = benchmark(model, with_entities(_first(corpus, documents)), repeats)
     if as_json:
@@ -265,7 +265,7 @@ def attacks(
 def _first(corpus: str, count: int) -> "list[Document]":
     from itertools import islice
 
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
 
     return list(islice(open_corpus(corpus), count))
 
@@ -274,7 +274,7 @@ def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int =
     """Encode the first forms of a corpus into a few batches of like length."""
     from itertools import islice
 
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
     from formnet.document.tags import TagScheme
     from formnet.encoding import Encoder, collate, load_tokenizer
 

@@ -11,8 +11,8 @@ from formnet.cli.figures import print_json
 from formnet.cli.options import AsJson, CorpusSpec, CorpusSpecs, OrderOption, ReadingOrder, Seed
 
 if TYPE_CHECKING:
-    from formnet.corpora import Corpus
-    from formnet.inspection import AlignmentReport, Statistics
+    from formnet.datasets import Corpus
+    from formnet.datasets.inspection import AlignmentReport, Statistics
 
 app = typer.Typer(help="Look at a corpus, check it, convert it, align its values.", no_args_is_help=True)
 
@@ -20,7 +20,7 @@ app = typer.Typer(help="Look at a corpus, check it, convert it, align its values
 @app.command()
 def stats(corpus: CorpusSpec, order: OrderOption = ReadingOrder.given, as_json: AsJson = False) -> None:
     """Count documents, words, entities and repairs, a column for each split."""
-    from formnet.inspection import statistics
+    from formnet.datasets.inspection import statistics
 
     opened = _open(corpus, order)
     found = {split: statistics(opened, split) for split in opened.splits}
@@ -40,7 +40,7 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Read every document and report what was repaired or refused; exit with 1 if anything was refused."""
-    from formnet.inspection import validate as findings_of
+    from formnet.datasets.inspection import validate as findings_of
 
     opened = _open(corpus)
     findings = [finding for split in opened.splits for finding in findings_of(opened, split)]
@@ -75,7 +75,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write a corpus as our own JSONL, which every command reads, as Parquet, or as tasks for Label Studio."""
-    from formnet.alignment import align
+    from formnet.datasets.alignment import align
     from formnet.io.writers import SUFFIXES, write
 
     if not output.name.endswith(SUFFIXES):
@@ -93,7 +93,7 @@ def align(
     as_json: AsJson = False,
 ) -> None:
     """Find the words that say each keyed-in value; report coverage by field and list every miss."""
-    from formnet.inspection import AlignmentReport
+    from formnet.datasets.inspection import AlignmentReport
 
     reports: dict[str, AlignmentReport] = {}
     for corpus in corpora:
@@ -118,7 +118,7 @@ def overlap(
     as_json: AsJson = False,
 ) -> None:
     """Find documents of one corpus that another holds too, or nearly: before a test split is trusted."""
-    from formnet.overlap import SAME, closest
+    from formnet.datasets.near_duplicates import SAME, closest
 
     found = sorted(closest(_open(corpus), _open(other)), key=lambda pair: -pair.share)
     same = sum(pair.share >= SAME for pair in found)
@@ -132,7 +132,7 @@ def overlap(
 
 
 def _open(spec: str, order: ReadingOrder = ReadingOrder.given, seed: int = 0) -> "Corpus":
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
 
     return open_corpus(spec, order.value, seed)
 

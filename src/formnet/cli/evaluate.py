@@ -21,8 +21,8 @@ def evaluate(
 ) -> None:
     """Score a trained model: entities, words, fields, calibration."""
     prepare()
-    from formnet.alignment import with_entities
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
+    from formnet.datasets.alignment import with_entities
     from formnet.evaluation.evaluate import judge, report, unknown_labels
     from formnet.extractor import Extractor
 
@@ -62,7 +62,7 @@ def end_to_end(
 ) -> None:
     """Score fields from the pictures of a corpus, with each OCR engine and with the corpus's own words."""
     prepare()
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
     from formnet.evaluation.end_to_end import end_to_end as measure
     from formnet.extractor import Extractor
     from formnet.io.ocr import ENGINES, find_engine, is_installed
@@ -97,7 +97,7 @@ def label(
     prepare()
     from itertools import islice
 
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
     from formnet.extractor import Extractor, mean_score
     from formnet.io.writers import write
 

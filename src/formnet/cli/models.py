@@ -20,7 +20,7 @@ def compact(
     """Store matrices in eight bits, a quarter of their size, and forget pieces that never occur."""
     prepare()
     from formnet.compact import WEIGHTS, prune_vocabulary
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
     from formnet.encoding.tokenizer import cut
     from formnet.exported import OnnxNetwork
     from formnet.extractor import Extractor

@@ -24,7 +24,7 @@ def graph(
     order: OrderOption = ReadingOrder.given,
 ) -> None:
     """Draw a page's words and the edges of its β-skeleton, over the scan where there is one."""
-    from formnet.corpora import open_corpus
+    from formnet.datasets import open_corpus
     from formnet.errors import DocumentError
     from formnet.graph import page_graph
     from formnet.views.graph import draw_graph

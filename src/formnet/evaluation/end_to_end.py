@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from formnet.alignment import align
+from formnet.datasets.alignment import align
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.reading_order import reorder

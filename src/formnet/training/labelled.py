@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from formnet.alignment import with_entities
-from formnet.corpora import Corpus, open_corpus, parse_spec
+from formnet.datasets import Corpus, open_corpus, parse_spec
+from formnet.datasets.alignment import with_entities
 from formnet.document import Document, Page
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from formnet.alignment import align
-from formnet.corpora import Corpus
+from formnet.datasets import Corpus
+from formnet.datasets.alignment import align
 from formnet.document import Document, Entity
 from formnet.document.tags import runs_of
 from formnet.errors import FormNetError

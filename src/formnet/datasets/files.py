@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.corpora.base import Corpus
+from formnet.datasets.base import Corpus
 from formnet.document import Document
 from formnet.io.readers import SUFFIXES, read_one, readable
 

@@ -4,7 +4,7 @@ Most people have a table of values and no boxes. `align` finds each value of `Do
 it an entity; `find` does it for one value and says how it was found and why this occurrence was chosen.
 """
 
-from formnet.alignment.align import Alignment, Miss, align, find, with_entities
-from formnet.alignment.search import Match
+from formnet.datasets.alignment.align import Alignment, Miss, align, find, with_entities
+from formnet.datasets.alignment.search import Match
 
 __all__ = ["Alignment", "Match", "Miss", "align", "find", "with_entities"]

@@ -5,7 +5,7 @@
     scans/b.png,12.50,2019-03-05
 
 A row a document; every other column is a field. Without a column `file` a column `id` names a file in the table's
-folder, without its suffix. CSV with commas, semicolons or tabs, in UTF-8. `formnet.alignment` finds the words that say
+folder, without its suffix. CSV with commas, semicolons or tabs, in UTF-8. `datasets.alignment` finds the words that say
 the values.
 """
 
@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from formnet.corpora.base import Corpus, by_split
+from formnet.datasets.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, LimitError
 from formnet.io.readers import SUFFIXES as READABLE

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.corpora.base import Corpus, files
-from formnet.corpora.funsd import form_document
+from formnet.datasets.base import Corpus, files
+from formnet.datasets.funsd import form_document
 from formnet.document import Document
 from formnet.io.readers.jsonl import Line, lines
 

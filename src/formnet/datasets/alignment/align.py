@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from formnet.alignment.search import Match, Occurrences, PageText
+from formnet.datasets.alignment.search import Match, Occurrences, PageText
 from formnet.document import Document, Entity
 from formnet.document.boxes import raster
 from formnet.document.values.parse import amount, day, fold, number

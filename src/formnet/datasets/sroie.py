@@ -2,14 +2,14 @@
 
 The public original: ICDAR 2019 challenge, `{train,test}/{box,entities,img}`. CC-BY-4.0. A row of `box` is one line
 of text with its corners; words take their share of its width by characters. The values become `fields`;
-`formnet.alignment` finds the words that say them.
+`formnet.datasets.alignment` finds the words that say them.
 """
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.corpora.base import Corpus, files
+from formnet.datasets.base import Corpus, files
 from formnet.document import Document
 from formnet.document.boxes import Box, split_line
 from formnet.document.builder import DocumentBuilder

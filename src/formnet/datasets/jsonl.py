@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from formnet.corpora.base import Corpus, by_split
+from formnet.datasets.base import Corpus, by_split
 from formnet.document import Document
 from formnet.io.readers.jsonl import SUFFIXES, Line, lines, parse
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formnet.corpora.base import Corpus, by_split
+from formnet.datasets.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError
 from formnet.io.label_studio import SUFFIX, from_task, is_labelled, load_tasks

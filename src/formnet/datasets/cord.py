@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formnet.corpora.base import Corpus, files
+from formnet.datasets.base import Corpus, files
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError
