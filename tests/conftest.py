@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from formnet.document import Document
 from formnet.document.tags import TagScheme
 from formnet.encoding import load_tokenizer
-from formnet.extractor import Extractor, labels_of
+from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetConfig, FormNetForTagging

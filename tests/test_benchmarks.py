@@ -11,7 +11,7 @@ from formnet.benchmarks import attention, extract, parameters
 from formnet.benchmarks import model as models
 from formnet.benchmarks.memory import peak_megabytes
 from formnet.cli import app
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 from formnet.results import refresh, render
 from plain_documents import documents
 

@@ -17,9 +17,9 @@ from formnet.cli.options import size
 from formnet.datasets import open_corpus
 from formnet.document.builder import MOST_REPAIRS, DocumentBuilder
 from formnet.encoding import load_tokenizer
+from formnet.encoding.graph import skeleton
 from formnet.encoding.tokenizer import LONGEST_WORD, cut
 from formnet.errors import LONGEST_MESSAGE, CorpusError, DocumentError, FormNetError, LimitError, SettingsError
-from formnet.graph import skeleton
 from formnet.io.images import size_of
 from formnet.io.readers import read
 from formnet.io.readers.jsonl import from_json

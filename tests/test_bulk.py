@@ -19,8 +19,8 @@ import psutil
 import pytest
 from pyarrow.parquet import ParquetFile, read_table
 
-from formnet.answers import entity_answer
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.output import entity_answer
 from formnet.io.writers import write
 from paper import text_pdf
 from plain_documents import documents

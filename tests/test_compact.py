@@ -5,15 +5,15 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from formnet.compact import WEIGHTS, compress, prune_vocabulary, restore
 from formnet.document import Document
 from formnet.document.tags import TagScheme
 from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import cut
 from formnet.errors import SettingsError
-from formnet.extractor import Extractor, labels_of
+from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.readers import read
 from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.modeling.quantization import WEIGHTS, compress, prune_vocabulary, restore
 from formnet.training.settings import Start
 from formnet.training.start import load_start
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formnet.decoding import best_spans, decode, lattice, marginals, span_probability, viterbi
 from formnet.document.builder import DocumentBuilder
 from formnet.document.tags import Span, TagScheme
 from formnet.errors import LabelError
+from formnet.extraction.decoding import best_spans, decode, lattice, marginals, span_probability, viterbi
 
 SCHEME = TagScheme(("a", "b"))
 

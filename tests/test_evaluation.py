@@ -13,7 +13,6 @@ from seqeval import metrics
 from seqeval.scheme import IOBES
 
 from formnet.datasets import open_corpus
-from formnet.decoding import decode
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.tags import Span, TagScheme
@@ -23,7 +22,8 @@ from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import gold_spans, spans_of
 from formnet.evaluation.evaluate import Judged, judge, unknown_labels
 from formnet.evaluation.fields import best_values, right_entities, same_value
-from formnet.extractor import Extractor
+from formnet.extraction.decoding import decode
+from formnet.extraction.extractor import Extractor
 
 SCHEME = TagScheme(("header", "question", "answer"))
 

@@ -11,8 +11,8 @@ from formnet.cli import app
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
-from formnet.exported import quantise
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
+from formnet.modeling.onnx import quantise
 
 run = CliRunner()
 

@@ -15,16 +15,16 @@ import torch
 from torch._dynamo.utils import counters
 from typer.testing import CliRunner
 
-from formnet.answers import COLUMNS, entity_answer, rows, safe_cell
 from formnet.cli import app
 from formnet.cli.extract import _print as print_table
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, SettingsError
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.output import COLUMNS, entity_answer, rows, safe_cell
+from formnet.extraction.pretrained import find_model, portable
 from formnet.io.readers import read, read_one
 from formnet.io.writers import write
-from formnet.models import find_model, portable
 from paper import LINES
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -88,7 +88,7 @@ def test_it_may_be_sent_shared_and_asked_again(extractor: Extractor, pdf: Path, 
 def test_warming_up_changes_nothing_and_spares_later_compiling(
     model: Path, extractor: Extractor, pdf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("formnet.extractor.WARM_UP", ((700,), (300,)))  # all take a minute
+    monkeypatch.setattr("formnet.extraction.extractor.WARM_UP", ((700,), (300,)))  # all take a minute
     warm = Extractor.from_pretrained(model)
     warm.warm_up()
     assert warm.model.config.attention_backend == "compiled"

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from formnet.datasets import open_corpus
-from formnet.graph import MAX_NEIGHBOURS, box_graph, capped, gabriel, neighbours, on_grid, page_graph, skeleton
+from formnet.encoding.graph import MAX_NEIGHBOURS, box_graph, capped, gabriel, neighbours, on_grid, page_graph, skeleton
 
 Pairs = set[tuple[int, int]]
 

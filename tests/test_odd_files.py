@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 from pyarrow.parquet import write_table
 
-from formnet import cores
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
+from formnet.extraction import runtime as cores
 from formnet.io import images
 from formnet.io.readers import read
 from formnet.io.readers.jsonl import from_json

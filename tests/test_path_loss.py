@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from formnet.decoding import lattice, marginals
 from formnet.document.tags import TagScheme
+from formnet.extraction.decoding import lattice, marginals
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.modeling.path_loss import path_loss
 

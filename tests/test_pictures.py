@@ -13,7 +13,7 @@ from formnet.cli import app
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, SettingsError
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 from formnet.io import images
 from formnet.io.page_image import scan_of
 from formnet.io.readers import read

@@ -21,10 +21,10 @@ import pytest
 from openapi_spec_validator import validate
 from PIL import Image
 
-from formnet.answers import answer
 from formnet.benchmarks.attack_list import attempts, slow_pdf
 from formnet.benchmarks.attacks import Attacker, Attempt
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.output import answer
 from formnet.scale import Client
 from formnet.scale.client import ServiceError
 from paper import LINES, picture, text_pdf

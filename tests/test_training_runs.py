@@ -16,7 +16,7 @@ import torch
 from formnet.errors import SettingsError
 from formnet.experiments.hours import seconds_of
 from formnet.experiments.trial import run_trial
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging

@@ -10,7 +10,7 @@ import torch
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
 from formnet.experiments.compare import read_variants
-from formnet.extractor import Extractor, labels_of
+from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.writers import write
 from formnet.modeling import FormNetForTagging
 from formnet.training.finetune import finetune

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from formnet.datasets import open_corpus
     from formnet.datasets.alignment import align, find
-    from formnet.decoding import decode
     from formnet.document import Document, Entity, Page, Word
     from formnet.document.builder import DocumentBuilder
     from formnet.document.reading_order import reorder
     from formnet.document.tags import Span, TagScheme
     from formnet.encoding import Encoder, collate, load_tokenizer
+    from formnet.encoding.graph import PageGraph, page_graph
     from formnet.errors import FormNetError
-    from formnet.extractor import Extractor
-    from formnet.graph import PageGraph, page_graph
+    from formnet.extraction.decoding import decode
+    from formnet.extraction.extractor import Extractor
     from formnet.io.readers import read
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, FormNetModel
 
@@ -58,12 +58,12 @@ _HOME = {
     "datasets.alignment": ("align", "find"),
     "document.builder": ("DocumentBuilder",),
     "datasets": ("open_corpus",),
-    "decoding": ("decode",),
+    "extraction.decoding": ("decode",),
     "document": ("Document", "Entity", "Page", "Word"),
     "encoding": ("Encoder", "collate", "load_tokenizer"),
     "errors": ("FormNetError",),
-    "extractor": ("Extractor",),
-    "graph": ("PageGraph", "page_graph"),
+    "extraction.extractor": ("Extractor",),
+    "encoding.graph": ("PageGraph", "page_graph"),
     "document.tags": ("Span", "TagScheme"),
     "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTagging", "FormNetModel"),
     "io.readers": ("read",),

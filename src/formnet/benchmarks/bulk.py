@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from formnet.cores import own_cores
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.runtime import own_cores
 from formnet.io.writers import write
 
 #: Synthetic documents to see how the driver's memory grows.

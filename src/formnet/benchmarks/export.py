@@ -10,8 +10,8 @@ import numpy as np
 
 from formnet.document import Document
 from formnet.evaluation.evaluate import judge, report
-from formnet.exported import GRAPH, OnnxNetwork, export_onnx, quantise
-from formnet.extractor import Extractor, Scores
+from formnet.extraction.extractor import Extractor, Scores
+from formnet.modeling.onnx import GRAPH, OnnxNetwork, export_onnx, quantise
 
 
 def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import torch
 from formnet.benchmarks.timing import seconds_of
 from formnet.document import Document
 from formnet.encoding import buckets, collate
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 
 
 def benchmark(extractor: Extractor, documents: Sequence[Document], repeats: int = 5) -> dict[str, Any]:

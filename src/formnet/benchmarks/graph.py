@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 
 from formnet.datasets import open_corpus
-from formnet.graph import FEW, box_graph, on_grid
+from formnet.encoding.graph import FEW, box_graph, on_grid
 
 SIZES = (1_000, 10_000, 100_000)
 

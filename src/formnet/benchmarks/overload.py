@@ -17,7 +17,7 @@ from formnet.benchmarks.serve import Fields, Load, fields_found, fields_told, re
 from formnet.benchmarks.serving import Serving, serving
 from formnet.document import Document
 from formnet.errors import SettingsError
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 
 #: Seconds between looks at memory; at the start, memory may still grow into its place.
 LOOK_SECONDS, SETTLING_SECONDS = 5, 60

@@ -16,7 +16,7 @@ import numpy as np
 from formnet.benchmarks.serving import serving
 from formnet.document import Document
 from formnet.errors import SettingsError
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 
 #: How long there is load before anything is measured.
 WARM_SECONDS = 5

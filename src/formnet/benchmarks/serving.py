@@ -13,8 +13,8 @@ from time import perf_counter
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from formnet.cores import own_cores
 from formnet.errors import SettingsError
+from formnet.extraction.runtime import own_cores
 
 #: How long the service may take to be ready.
 STARTUP_SECONDS = 180

@@ -118,7 +118,7 @@ def extract(
     """Measure extraction from documents against the bare network on the same batches."""
     prepare()
     from formnet.benchmarks.extract import benchmark
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
 
     chosen = _first(corpus, documents)
     result = benchmark(Extractor.from_pretrained(model), chosen, repeats)

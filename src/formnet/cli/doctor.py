@@ -49,8 +49,8 @@ def look() -> Iterator[Finding]:
     import torch
 
     from formnet import __version__
+    from formnet.extraction.pretrained import shipped
     from formnet.io.ocr import ENGINES, find_engine, is_installed
-    from formnet.models import shipped
 
     yield Finding("formnet", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
     device = "CUDA" if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads of {os.cpu_count()}"

@@ -24,7 +24,7 @@ def evaluate(
     from formnet.datasets import open_corpus
     from formnet.datasets.alignment import with_entities
     from formnet.evaluation.evaluate import judge, report, unknown_labels
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
 
     extractor = Extractor.from_pretrained(model)
     # A value that was learnt everywhere is right wherever it stands.
@@ -64,7 +64,7 @@ def end_to_end(
     prepare()
     from formnet.datasets import open_corpus
     from formnet.evaluation.end_to_end import end_to_end as measure
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
     from formnet.io.ocr import ENGINES, find_engine, is_installed
 
     opened = open_corpus(corpus)
@@ -98,7 +98,7 @@ def label(
     from itertools import islice
 
     from formnet.datasets import open_corpus
-    from formnet.extractor import Extractor, mean_score
+    from formnet.extraction.extractor import Extractor, mean_score
     from formnet.io.writers import write
 
     extractor = Extractor.from_pretrained(model)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from formnet.document import Document
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
 
 
 class Output(StrEnum):
@@ -46,8 +46,8 @@ def extract(
 ) -> None:
     """Read documents and give their fields; exit with 1 if some file could not be read."""
     prepare()
-    from formnet.answers import Writer
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
+    from formnet.extraction.output import Writer
 
     paths = list(_expand(files))
     if form is None:
@@ -141,7 +141,7 @@ def _print(document: "Document", least: float) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from formnet.answers import needs_review, rows
+    from formnet.extraction.output import needs_review, rows
 
     table = Table(title=_plain(document.id), title_justify="left", title_style="bold")
     for name in ("field", "text", "value"):

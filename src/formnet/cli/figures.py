@@ -9,7 +9,7 @@ import typer
 
 from formnet.cli.options import ReadingOrder
 from formnet.errors import SettingsError
-from formnet.onednn import hold_caches
+from formnet.extraction.runtime import hold_caches
 
 Out = Annotated[Path | None, typer.Option("--out", help="Write the figures here as JSON, too.")]
 Orders = Annotated[

@@ -19,11 +19,11 @@ def compact(
 ) -> None:
     """Store matrices in eight bits, a quarter of their size, and forget pieces that never occur."""
     prepare()
-    from formnet.compact import WEIGHTS, prune_vocabulary
     from formnet.datasets import open_corpus
     from formnet.encoding.tokenizer import cut
-    from formnet.exported import OnnxNetwork
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
+    from formnet.modeling.onnx import OnnxNetwork
+    from formnet.modeling.quantization import WEIGHTS, prune_vocabulary
 
     extractor = Extractor.from_pretrained(model)
     if isinstance(extractor.model, OnnxNetwork):
@@ -46,9 +46,9 @@ def export(
 ) -> None:
     """Write a trained network as ONNX, for onnxruntime; `--model FOLDER` then extracts with it."""
     prepare()
-    from formnet.exported import GRAPH, OnnxNetwork, export_onnx
-    from formnet.extractor import Extractor
-    from formnet.models import refuse_other_forms
+    from formnet.extraction.extractor import Extractor
+    from formnet.extraction.pretrained import refuse_other_forms
+    from formnet.modeling.onnx import GRAPH, OnnxNetwork, export_onnx
 
     refuse_other_forms(folder, GRAPH)
     extractor = Extractor.from_pretrained(model)

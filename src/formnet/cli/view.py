@@ -25,8 +25,8 @@ def graph(
 ) -> None:
     """Draw a page's words and the edges of its β-skeleton, over the scan where there is one."""
     from formnet.datasets import open_corpus
+    from formnet.encoding.graph import page_graph
     from formnet.errors import DocumentError
-    from formnet.graph import page_graph
     from formnet.views.graph import draw_graph
 
     _refuse_unless_png(out)
@@ -56,7 +56,7 @@ def attention(
     from dataclasses import replace
 
     from formnet.errors import DocumentError
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
     from formnet.io.readers import read_one
     from formnet.views.attention import beside, clearest_heads, draw_attention
 

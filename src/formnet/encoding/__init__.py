@@ -1,6 +1,6 @@
 """Documents → a batch of tensors, and the way back to words."""
 
-from formnet.encoding.batch import buckets, collate, uncollate
+from formnet.encoding.collate import buckets, collate, uncollate
 from formnet.encoding.encoder import EncodedDocument, Encoder
 from formnet.encoding.tokenizer import load_tokenizer
 

@@ -8,8 +8,8 @@ from tokenizers import Tokenizer
 
 from formnet.document import Document
 from formnet.document.tags import TagScheme
+from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbours, page_graph
 from formnet.encoding.tokenizer import cut, padding_id
-from formnet.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbours, page_graph
 
 #: The longer side of every page is this long; the other keeps its proportion.
 PAGE_UNITS = 1000.0

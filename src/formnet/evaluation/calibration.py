@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from formnet.decoding import decode
 from formnet.document import Document
 from formnet.document.tags import TagScheme
 from formnet.evaluation.entities import gold_spans
 from formnet.evaluation.fields import right_entities
+from formnet.extraction.decoding import decode
 
 BINS = 10
 #: How far from 0 the logarithm of a temperature is expected to be before anything is seen.

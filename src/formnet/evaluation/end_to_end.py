@@ -13,7 +13,7 @@ from formnet.document.builder import DocumentBuilder
 from formnet.document.reading_order import reorder
 from formnet.evaluation.counts import bootstrap
 from formnet.evaluation.fields import best_values, field_counts, same_value
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 from formnet.io.date_ranges import split_ranges
 from formnet.io.ocr import OcrEngine
 from formnet.io.page_image import scan_of

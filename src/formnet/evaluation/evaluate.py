@@ -11,7 +11,7 @@ from formnet.evaluation.calibration import passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import LOSSES, entity_counts, gold_spans, losses, spans_of, word_counts
 from formnet.evaluation.fields import field_counts, right_entities
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from formnet.datasets.near_duplicates import SAME, closest
 from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import judge, report
-from formnet.extractor import Extractor
+from formnet.extraction.extractor import Extractor
 from formnet.training.finetune import finetune
 from formnet.training.folder import DONE, HELD_OUT, claim_folder
 from formnet.training.labelled import load_labelled, with_segment_boxes

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, SettingsError
+from formnet.extraction.pretrained import find_model, portable
 from formnet.io.ocr import chosen, refuse_unknown
-from formnet.models import find_model, portable
 from formnet.scale.attempts import count_attempts
 from formnet.scale.cluster import cluster
 from formnet.scale.extraction import ExtractionActor, Work

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import ray
 
-from formnet.cores import own_cores
 from formnet.errors import SettingsError
+from formnet.extraction.runtime import own_cores
 
 
 @contextmanager

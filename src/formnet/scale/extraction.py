@@ -14,8 +14,8 @@ import ray
 
 from formnet.document import Document, Entity
 from formnet.errors import FormNetError
+from formnet.extraction.runtime import hold_caches
 from formnet.io.readers.jsonl import Line, from_json, loads
-from formnet.onednn import hold_caches
 from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
 from formnet.scale.isolation import LostError, alone
 from formnet.scale.parts import Row, failed, found, write_part
@@ -23,7 +23,7 @@ from formnet.scale.places import find_place
 from formnet.scale.reading import Item
 
 if TYPE_CHECKING:
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
 
 _STAGE = "extract"
 #: One shard a row: what became of it.
@@ -167,7 +167,7 @@ def _extractor(model: str, threads: int, day_first: bool | None = None) -> "Extr
     import torch
     from transformers.utils import logging
 
-    from formnet.extractor import Extractor
+    from formnet.extraction.extractor import Extractor
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""What the service answers, as the client gets it and OpenAPI describes it; the form is that of `formnet.answers`."""
+"""Responses of the service, as the client receives them and OpenAPI describes them."""
 
 from typing import Any
 

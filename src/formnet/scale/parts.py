@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow.parquet import write_table
 
-from formnet.answers import entity_answer, is_ambiguous
 from formnet.document import Document, Entity
+from formnet.extraction.output import entity_answer, is_ambiguous
 from formnet.scale.places import Place
 
 ENTITIES, ERRORS = "entities", "errors"

@@ -11,7 +11,7 @@ from torch.utils.data import Dataset, Sampler
 
 from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
-from formnet.encoding.batch import IGNORED_TAG
+from formnet.encoding.collate import IGNORED_TAG
 from formnet.encoding.tokenizer import mask_id
 from formnet.training.augmentation import augment
 from formnet.training.letterheads import Letterhead, put_around, put_between

@@ -15,7 +15,7 @@ from formnet.evaluation.calibration import fit_temperature
 from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.evaluate import judge, report
 from formnet.evaluation.fields import field_counts
-from formnet.extractor import Extractor, labels_of
+from formnet.extraction.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
 from formnet.training.batching import Documents, Mixture, Plan, put_together
 from formnet.training.folder import DONE, HELD_OUT, claim_folder

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from formnet.encoding import EncodedDocument
-from formnet.encoding.batch import IGNORED_TAG
+from formnet.encoding.collate import IGNORED_TAG
 from formnet.encoding.tokenizer import mask_id
 
 #: Of what is to be guessed, so much is hidden and so much replaced by something else; the rest stays as it is.

@@ -13,7 +13,7 @@ from torch.utils.data import IterableDataset
 
 from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
-from formnet.encoding.batch import IGNORED_TAG
+from formnet.encoding.collate import IGNORED_TAG
 from formnet.encoding.tokenizer import cut
 from formnet.errors import SettingsError
 from formnet.io.readers import count_documents, read

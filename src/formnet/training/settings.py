@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from formnet.cores import fast_in_bf16
 from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
+from formnet.extraction.runtime import fast_in_bf16
 
 #: Corpora as kind:path@split; one alone may be written as it is.
 Corpora = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]

@@ -12,11 +12,11 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from formnet.compact import WEIGHTS, restore
 from formnet.encoding import load_tokenizer
 from formnet.errors import SettingsError
+from formnet.extraction.pretrained import find_model
 from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, warm_config, warm_start
-from formnet.models import find_model
+from formnet.modeling.quantization import WEIGHTS, restore
 from formnet.training.settings import Start
 
 #: Encoders that install as packages, weights included: name → (package to import, folder in it, package to install).

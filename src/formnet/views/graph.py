@@ -3,7 +3,7 @@
 from PIL import Image
 
 from formnet.document import Page
-from formnet.graph import Edges
+from formnet.encoding.graph import Edges
 from formnet.views.canvas import OVERSAMPLING, page_canvas
 
 #: Along a line of text, between lines, and neither; apart for the colour-blind too.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from formnet.answers import needs_review
 from formnet.document import Document, Entity
+from formnet.extraction.output import needs_review
 from formnet.views.canvas import OVERSAMPLING, page_canvas
 from formnet.views.captions import Captions, Colour, Place
 

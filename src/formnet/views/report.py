@@ -5,8 +5,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from formnet.answers import entity_answer, is_ambiguous, needs_review, written
 from formnet.document import Document, Entity, Page
+from formnet.extraction.output import entity_answer, is_ambiguous, needs_review, written
 from formnet.io.images import data_url
 from formnet.io.writers import whole_file
 from formnet.views.canvas import page_canvas

@@ -13,7 +13,7 @@ from ray.serve.config import BackpressureConfig, HTTPOptions
 from ray.serve.schema import LoggingConfig
 
 from formnet.errors import SettingsError
-from formnet.models import find_model, portable
+from formnet.extraction.pretrained import find_model, portable
 from formnet.scale.cluster import cluster
 from formnet.scale.service.ingress import Ingress
 from formnet.scale.service.keys import VARIABLE, load_digests

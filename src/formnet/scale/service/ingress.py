@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from formnet import __version__
-from formnet.answers import answer
 from formnet.document import Document
+from formnet.extraction.output import answer
 from formnet.scale.messages import ModelsReply, Reply
 from formnet.scale.service.bodies import Store, read_body
 from formnet.scale.service.guard import guard, request_id

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ray import serve
 
 from formnet.document import Document, Entity
-from formnet.onednn import hold_caches
+from formnet.extraction.runtime import hold_caches
 from formnet.scale.service.refusals import Refusal, unexpected
 
 #: Words that are scored together; on a processor more are not faster, only later.
@@ -32,7 +32,7 @@ class Network:
         hold_caches()
         import torch
 
-        from formnet.extractor import Extractor
+        from formnet.extraction.extractor import Extractor
 
         torch.set_num_threads(threads)
         # Always the same thread: each that scores keeps caches and freed memory of its own.

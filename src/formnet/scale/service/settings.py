@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from formnet.cores import own_cores
 from formnet.errors import OcrError
+from formnet.extraction.runtime import own_cores
 from formnet.io.ocr import chosen, refuse_unknown
 
 

@@ -17,19 +17,19 @@ from torch import Tensor
 from transformers import PreTrainedConfig
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from formnet.compact import WEIGHTS, load_compact, save_compact
-from formnet.decoding import decode
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.tags import TagScheme
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer
 from formnet.errors import SettingsError
-from formnet.exported import GRAPH, OnnxNetwork
+from formnet.extraction.decoding import decode
+from formnet.extraction.pretrained import find_model, refuse_other_forms
 from formnet.io.ocr import OcrEngine
 from formnet.io.readers import read_one
 from formnet.modeling import FormNetForTagging
 from formnet.modeling.local_attention import has_compiler
-from formnet.models import find_model, refuse_other_forms
+from formnet.modeling.onnx import GRAPH, OnnxNetwork
+from formnet.modeling.quantization import WEIGHTS, load_compact, save_compact
 
 #: Pieces that are scored together. Engines that write every pair of the band out want them to stay in the cache.
 BATCH_PIECES, ONNX_BATCH_PIECES = 8192, 1024

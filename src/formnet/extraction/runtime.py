@@ -1,4 +1,4 @@
-"""The cores that there are to use, and what they can do."""
+"""Process-wide settings for running the network: cores, bf16, oneDNN caches."""
 
 import math
 import os
@@ -9,6 +9,9 @@ _QUOTAS = (
     ("/sys/fs/cgroup/cpu.max",),
     ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
 )
+
+#: oneDNN, under torch on CPUs, keeps a primitive per tensor shape; unbounded, varying shapes fill memory.
+_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 
 
 def own_cores() -> int:
@@ -32,3 +35,9 @@ def fast_in_bf16() -> bool:
     if torch.cuda.is_available():
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def hold_caches() -> None:
+    """Bound its caches, unless somebody has; to be called before torch is imported."""
+    for name, value in _CACHES.items():
+        os.environ.setdefault(name, value)

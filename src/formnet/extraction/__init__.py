@@ -1,0 +1,1 @@
+"""Scores to entities to structured output: the extractor, decoding, output formats and shipped models."""
