@@ -11,8 +11,8 @@ from transformers import TrainerCallback
 
 import formnet.training.finetune as finetune
 import formnet.training.pretrain as pretrain
-from formnet.training.masking import Masker
-from formnet.training.settings import FineTuning, PreTraining, make_settings
+from formnet.training.config import FineTuning, PreTraining, make_settings
+from formnet.training.masked_lm import Masker
 from formnet.training.trainer import FormNetTrainer
 
 EXAMPLES = Path(__file__).parent.parent / "examples/documents.jsonl"

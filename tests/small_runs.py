@@ -5,7 +5,7 @@ from pathlib import Path
 
 from formnet.io.readers import read
 from formnet.io.writers import write
-from formnet.training.settings import FineTuning, make_settings
+from formnet.training.config import FineTuning, make_settings
 
 ROOT = Path(__file__).parent.parent
 #: A network that learns a few pages in seconds.

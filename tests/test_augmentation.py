@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.io.readers import read
-from formnet.training.augmentation import augment
-from formnet.training.letterheads import letterheads_of, put_around, put_between
-from formnet.training.settings import Augmentation
+from formnet.training.augmentation.blocks import letterheads_of, put_around, put_between
+from formnet.training.augmentation.words import augment
+from formnet.training.config import Augmentation
 
 ROOT = Path(__file__).parent.parent
 

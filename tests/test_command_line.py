@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from formnet.cli import app, main
 from formnet.errors import SettingsError
 from formnet.io.readers import read
-from formnet.views.graph import ACROSS, ALONG
+from formnet.visualization.graph import ACROSS, ALONG
 from small_runs import under_other_names
 
 run = CliRunner()

@@ -14,8 +14,8 @@ from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.readers import read
 from formnet.modeling import FormNetConfig, FormNetForTagging
 from formnet.modeling.quantization import WEIGHTS, compress, prune_vocabulary, restore
-from formnet.training.settings import Start
-from formnet.training.start import load_start
+from formnet.training.config import Start
+from formnet.training.initialization import load_start
 
 
 @pytest.fixture

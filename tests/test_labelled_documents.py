@@ -11,10 +11,10 @@ from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.io.writers import write
-from formnet.training.augmentation import augment
-from formnet.training.batching import Plan
-from formnet.training.labelled import Labelled, hold_out, load_labelled, with_segment_boxes
-from formnet.training.settings import Augmentation, Optimisation
+from formnet.training.augmentation.words import augment
+from formnet.training.config import Augmentation, Optimisation
+from formnet.training.data import Labelled, hold_out, load_labelled, with_segment_boxes
+from formnet.training.sampling import Plan
 from plain_documents import words_and_boxes
 from small_runs import settings_for
 

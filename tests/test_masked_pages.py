@@ -14,8 +14,7 @@ from formnet.encoding import Encoder, load_tokenizer
 from formnet.errors import SettingsError, TokenizerError
 from formnet.io.readers import read
 from formnet.io.writers import write
-from formnet.training.masking import Masker
-from formnet.training.pages import PageStream
+from formnet.training.masked_lm import Masker, PageStream
 
 ROOT = Path(__file__).parent.parent
 

@@ -9,9 +9,9 @@ import torch
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForTagging
 from formnet.modeling.dropout import Dropout
-from formnet.training.optimiser import freeze, parameter_groups
-from formnet.training.settings import Optimisation, Start
-from formnet.training.start import load_start
+from formnet.training.config import Optimisation, Start
+from formnet.training.initialization import load_start
+from formnet.training.optimizer import freeze, parameter_groups
 
 
 def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) -> None:

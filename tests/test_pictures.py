@@ -17,8 +17,8 @@ from formnet.extraction.extractor import Extractor
 from formnet.io import images
 from formnet.io.page_image import scan_of
 from formnet.io.readers import read
-from formnet.views.overlay import draw_entities, file_name, save_overlays
-from formnet.views.report import write_report
+from formnet.visualization.overlay import draw_entities, file_name, save_overlays
+from formnet.visualization.report import write_report
 from paper import picture
 
 run = CliRunner()

@@ -14,17 +14,17 @@ import pytest
 import torch
 
 from formnet.errors import SettingsError
-from formnet.experiments.hours import seconds_of
-from formnet.experiments.trial import run_trial
 from formnet.extraction.extractor import Extractor
 from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
+from formnet.training.config import FineTuning, PreTraining, make_settings
+from formnet.training.experiments.hours import seconds_of
+from formnet.training.experiments.trial import run_trial
 from formnet.training.finetune import finetune
-from formnet.training.folder import claim_folder, last_checkpoint
+from formnet.training.initialization import load_start
 from formnet.training.pretrain import pretrain, steps_done
-from formnet.training.settings import FineTuning, PreTraining, make_settings
-from formnet.training.start import load_start
+from formnet.training.run_directory import claim_folder, last_checkpoint
 from one_step import KINDS
 from small_runs import QUICK, settings_for
 
@@ -64,7 +64,7 @@ def test_heads_learn_their_own_tags_and_are_asked_apart(vocabulary: Path, tmp_pa
 def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) -> None:
     from formnet.evaluation.counts import sum_counts
     from formnet.evaluation.evaluate import judge
-    from formnet.training.labelled import load_labelled
+    from formnet.training.data import load_labelled
 
     run = make_settings(
         FineTuning,

@@ -9,13 +9,13 @@ import torch
 
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
-from formnet.experiments.compare import read_variants
 from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.writers import write
 from formnet.modeling import FormNetForTagging
+from formnet.training.config import FineTuning, PreTraining, Start, load_settings
+from formnet.training.experiments.compare import read_variants
 from formnet.training.finetune import finetune
-from formnet.training.settings import FineTuning, PreTraining, Start, load_settings
-from formnet.training.start import load_start
+from formnet.training.initialization import load_start
 from plain_documents import words_and_boxes
 from small_runs import settings_for, under_other_names
 

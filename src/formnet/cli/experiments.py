@@ -22,8 +22,8 @@ def experiment(
 ) -> None:
     """Train one configuration with several seeds and score it on test documents."""
     prepare(training=True)
-    from formnet.experiments.repeat import repeat
     from formnet.training import FineTuning, load_settings
+    from formnet.training.experiments.repeat import repeat
 
     run = load_settings(FineTuning, config, override or ())
     result = repeat(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
@@ -43,9 +43,9 @@ def compare(
 ) -> None:
     """Try choices one by one, judged on the held-out part of training."""
     prepare(training=True)
-    from formnet.experiments.compare import compare as run_all
-    from formnet.experiments.compare import read_variants
     from formnet.training import FineTuning, load_settings
+    from formnet.training.experiments.compare import compare as run_all
+    from formnet.training.experiments.compare import read_variants
 
     common = load_settings(FineTuning, config, override or ())
     result = run_all(config, read_variants(variants), seed or [0], test, override or ())
@@ -66,9 +66,9 @@ def ablate(
 ) -> None:
     """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
     prepare(training=True)
-    from formnet.experiments.ablation import VARIANTS, beside, refuse_others
-    from formnet.experiments.ablation import ablate as run_all
     from formnet.training import FineTuning, load_settings
+    from formnet.training.experiments.ablation import VARIANTS, beside, refuse_others
+    from formnet.training.experiments.ablation import ablate as run_all
 
     run = load_settings(FineTuning, config, override or ())
     trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
@@ -92,8 +92,8 @@ def curve(
 ) -> None:
     """Train on few and on all documents: how many labels are enough."""
     prepare(training=True)
-    from formnet.experiments.curve import learning_curve
     from formnet.training import FineTuning, load_settings
+    from formnet.training.experiments.curve import learning_curve
 
     run = load_settings(FineTuning, config, override or ())
     result = learning_curve(run, test, documents or [10, 50, 100], seed or [0])
@@ -105,7 +105,7 @@ def hours(
 ) -> None:
     """Add up how long was trained, from the curves that runs leave behind."""
     prepare(training=True)
-    from formnet.experiments.hours import hours_trained
+    from formnet.training.experiments.hours import hours_trained
 
     _give(hours_trained(runs), out)
 

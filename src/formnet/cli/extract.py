@@ -75,7 +75,7 @@ def extract(
         if writer:
             writer.close()
     if report:
-        from formnet.views.report import write_report
+        from formnet.visualization.report import write_report
 
         write_report(kept, report, min_score, f"model {model}")
     if failed:
@@ -170,7 +170,7 @@ def _plain(text: str) -> "Text":
 
 
 def _draw(document: "Document", folder: Path, least: float, names: dict[str, str]) -> None:
-    from formnet.views.overlay import save_overlays
+    from formnet.visualization.overlay import save_overlays
 
     for file in save_overlays(document, folder, least, names):
         typer.echo(f"drawn: {file}", err=True)

@@ -27,7 +27,7 @@ def graph(
     from formnet.datasets import open_corpus
     from formnet.encoding.graph import page_graph
     from formnet.errors import DocumentError
-    from formnet.views.graph import draw_graph
+    from formnet.visualization.graph import draw_graph
 
     _refuse_unless_png(out)
     opened = open_corpus(corpus, order.value)
@@ -58,7 +58,7 @@ def attention(
     from formnet.errors import DocumentError
     from formnet.extraction.extractor import Extractor
     from formnet.io.readers import read_one
-    from formnet.views.attention import beside, clearest_heads, draw_attention
+    from formnet.visualization.attention import beside, clearest_heads, draw_attention
 
     _refuse_unless_png(out)
     document = read_one(file, ocr)
@@ -79,7 +79,7 @@ def figures(
     out: Annotated[Path, typer.Option(help="The folder for pictures.")] = Path("docs/images"),
 ) -> None:
     """Draw the pictures of the docs from results/*.json: learning curve, size against F1, the 2×2, reliability."""
-    from formnet.views.plots import draw_results
+    from formnet.visualization.plots import draw_results
 
     for file in draw_results(results, out):
         typer.echo(str(file))

@@ -7,9 +7,9 @@ from typing import Any
 from formnet.document.tags import Span
 from formnet.evaluation.entities import spans_of
 from formnet.evaluation.evaluate import Judged
-from formnet.views.mismatches import draw_mismatches
-from formnet.views.overlay import free_name
-from formnet.views.plots import draw_reliability
+from formnet.visualization.mismatches import draw_mismatches
+from formnet.visualization.overlay import free_name
+from formnet.visualization.plots import draw_reliability
 
 
 def draw_all(judged: Sequence[Judged], report: dict[str, Any], folder: Path) -> int:

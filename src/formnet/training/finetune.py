@@ -17,13 +17,12 @@ from formnet.evaluation.evaluate import judge, report
 from formnet.evaluation.fields import field_counts
 from formnet.extraction.extractor import Extractor, labels_of
 from formnet.modeling import FormNetForTagging
-from formnet.training.batching import Documents, Mixture, Plan, put_together
-from formnet.training.folder import DONE, HELD_OUT, claim_folder
-from formnet.training.labelled import Labelled, load_labelled
-from formnet.training.letterheads import letterheads_of
-from formnet.training.origin import origin_of
-from formnet.training.settings import FineTuning
-from formnet.training.start import Begun, load_start
+from formnet.training.augmentation.blocks import letterheads_of
+from formnet.training.config import FineTuning
+from formnet.training.data import Labelled, load_labelled
+from formnet.training.initialization import Begun, load_start
+from formnet.training.run_directory import DONE, HELD_OUT, claim_folder, origin_of
+from formnet.training.sampling import Documents, Mixture, Plan, put_together
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
 
 

@@ -11,12 +11,11 @@ from transformers import set_seed
 from formnet.encoding import Encoder, buckets
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
-from formnet.training.batching import TensorBatch
-from formnet.training.folder import claim_folder, last_checkpoint, read_state
-from formnet.training.masking import Masker
-from formnet.training.pages import PageStream, masked_batch
-from formnet.training.settings import PreTraining
-from formnet.training.start import load_start
+from formnet.training.config import PreTraining
+from formnet.training.initialization import load_start
+from formnet.training.masked_lm import Masker, PageStream, masked_batch
+from formnet.training.run_directory import claim_folder, last_checkpoint, read_state
+from formnet.training.sampling import TensorBatch
 from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
 
 

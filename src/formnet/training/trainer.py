@@ -15,11 +15,11 @@ from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-from formnet.training.folder import last_checkpoint
-from formnet.training.optimiser import freeze, parameter_groups
+from formnet.training.config import Run
+from formnet.training.initialization import Begun
+from formnet.training.optimizer import freeze, parameter_groups
 from formnet.training.progress import Progress
-from formnet.training.settings import Run
-from formnet.training.start import Begun
+from formnet.training.run_directory import last_checkpoint
 
 Look = Callable[[PreTrainedModel], dict[str, float]]
 

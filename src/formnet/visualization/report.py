@@ -9,9 +9,9 @@ from formnet.document import Document, Entity, Page
 from formnet.extraction.output import entity_answer, is_ambiguous, needs_review, written
 from formnet.io.images import data_url
 from formnet.io.writers import whole_file
-from formnet.views.canvas import page_canvas
-from formnet.views.captions import Colour
-from formnet.views.overlay import colours_of
+from formnet.visualization.canvas import page_canvas
+from formnet.visualization.captions import Colour
+from formnet.visualization.overlay import colours_of
 
 _ASSETS = files(__package__)
 

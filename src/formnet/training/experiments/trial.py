@@ -14,11 +14,10 @@ from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import judge, report
 from formnet.extraction.extractor import Extractor
+from formnet.training.config import FineTuning
+from formnet.training.data import load_labelled, with_segment_boxes
 from formnet.training.finetune import finetune
-from formnet.training.folder import DONE, HELD_OUT, claim_folder
-from formnet.training.labelled import load_labelled, with_segment_boxes
-from formnet.training.origin import origin_of
-from formnet.training.settings import FineTuning
+from formnet.training.run_directory import DONE, HELD_OUT, claim_folder, origin_of
 from formnet.training.trainer import this_process
 
 

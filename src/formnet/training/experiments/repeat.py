@@ -7,8 +7,8 @@ import numpy as np
 
 from formnet.document.reading_order import Order
 from formnet.evaluation.entities import LOSSES
-from formnet.experiments.trial import held_out_f1, of_seed, parameters_of, score_trial, spread
-from formnet.training.settings import FineTuning
+from formnet.training.config import FineTuning
+from formnet.training.experiments.trial import held_out_f1, of_seed, parameters_of, score_trial, spread
 
 
 def repeat(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Order] = ("given",)) -> dict[str, Any]:

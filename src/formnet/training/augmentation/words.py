@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from formnet.document import Document, Page
 from formnet.document.reading_order import reorder
-from formnet.training.settings import Augmentation
+from formnet.training.config import Augmentation
 
 #: What OCR takes for what.
 CONFUSIONS = {

@@ -6,7 +6,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from formnet.document import Page
 from formnet.document.boxes import line_boxes
-from formnet.views.canvas import OVERSAMPLING, page_canvas
+from formnet.visualization.canvas import OVERSAMPLING, page_canvas
 
 #: Right, missed and made up: apart for the colour-blind, and by the width of their frames.
 RIGHT, MISSED, MADE_UP = (0, 114, 178), (230, 159, 0), (204, 0, 102)

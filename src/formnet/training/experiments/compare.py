@@ -8,8 +8,16 @@ import numpy as np
 import yaml
 
 from formnet.errors import SettingsError
-from formnet.experiments.trial import headline, held_out_f1, of_seed, parameters_of, run_trial, score_trial, spread
-from formnet.training.settings import FineTuning, load_settings
+from formnet.training.config import FineTuning, load_settings
+from formnet.training.experiments.trial import (
+    headline,
+    held_out_f1,
+    of_seed,
+    parameters_of,
+    run_trial,
+    score_trial,
+    spread,
+)
 
 
 def read_variants(file: Path) -> dict[str, list[str]]:

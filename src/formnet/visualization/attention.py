@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from formnet.document import Page
-from formnet.views.canvas import OVERSAMPLING, page_canvas
-from formnet.views.overlay import PALETTE
+from formnet.visualization.canvas import OVERSAMPLING, page_canvas
+from formnet.visualization.overlay import PALETTE
 
 #: Lines drawn for each word at most, and the least weight that is worth one.
 STRONGEST, LEAST = 2, 0.15

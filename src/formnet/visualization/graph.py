@@ -4,7 +4,7 @@ from PIL import Image
 
 from formnet.document import Page
 from formnet.encoding.graph import Edges
-from formnet.views.canvas import OVERSAMPLING, page_canvas
+from formnet.visualization.canvas import OVERSAMPLING, page_canvas
 
 #: Along a line of text, between lines, and neither; apart for the colour-blind too.
 ALONG, ACROSS, SLANTED = (0, 114, 178), (213, 94, 0), (0, 158, 115)

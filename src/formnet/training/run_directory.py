@@ -1,15 +1,19 @@
-"""A run's folder: what it was told is written there, and a run that was told otherwise is not gone on with."""
+"""The directory of a training run: settings, origin and checkpoints; resuming with other settings is refused."""
 
 import json
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
+from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.io.writers import whole_file
-from formnet.training.settings import Run, make_settings
+from formnet.training.config import Run, Start, make_settings
+from formnet.training.data import Labelled
+from formnet.training.initialization import checkpoint_weights
 
 SETTINGS, ORIGIN = "settings.json", "origin.json"
 #: What the Trainer writes down beside the weights; how a run did on what was held out; that it is over.
@@ -81,3 +85,29 @@ def differences(before: dict[str, Any], run: Run) -> list[str]:
         before = make_settings(type(run), before, SETTINGS).model_dump(mode="json")
     told = run.model_dump(mode="json")
     return sorted(name for name in {*before, *told} if name not in _FREE and before.get(name) != told.get(name))
+
+
+Origin = dict[str, str | int]
+
+
+def origin_of(start: Start, parts: Mapping[str, Labelled]) -> Origin:
+    """Tell one set of labelled documents, and one checkpoint to start from, from any other."""
+    digest = sha256()
+    for name, part in parts.items():
+        for side, documents in (("training", part.training), ("held out", part.held_out)):
+            for document in documents:
+                digest.update(_written(name, side, document))
+                digest.update(document.boxes.tobytes())
+    origin: Origin = {"documents": digest.hexdigest()}
+    # A run that is over does not need its start any more.
+    with suppress(SettingsError):
+        weights = None if start.checkpoint is None else checkpoint_weights(start.checkpoint)
+        if weights is not None:
+            with weights.open("rb") as file:
+                origin["start"] = file_digest(file, "sha256").hexdigest()
+    return origin
+
+
+def _written(head: str, side: str, document: Document) -> bytes:
+    entities = [(entity.label, entity.words) for entity in document.entities]
+    return json.dumps([head, side, document.id, document.texts, entities, document.fields]).encode()

@@ -11,7 +11,7 @@ from formnet.datasets.alignment import with_entities
 from formnet.document import Document, Page
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
-from formnet.training.settings import FineTuning
+from formnet.training.config import FineTuning
 
 
 @dataclass

@@ -13,9 +13,9 @@ from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.collate import IGNORED_TAG
 from formnet.encoding.tokenizer import mask_id
-from formnet.training.augmentation import augment
-from formnet.training.letterheads import Letterhead, put_around, put_between
-from formnet.training.settings import Augmentation, Optimisation
+from formnet.training.augmentation.blocks import Letterhead, put_around, put_between
+from formnet.training.augmentation.words import augment
+from formnet.training.config import Augmentation, Optimisation
 
 TensorBatch = dict[str, Tensor]
 

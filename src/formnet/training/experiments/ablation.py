@@ -6,9 +6,9 @@ from typing import Any
 
 from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
-from formnet.experiments.trial import of_seed, score_trial, spread
-from formnet.training.folder import differences
-from formnet.training.settings import FineTuning
+from formnet.training.config import FineTuning
+from formnet.training.experiments.trial import of_seed, score_trial, spread
+from formnet.training.run_directory import differences
 
 #: The paper's rows: name → changes of the network.
 VARIANTS = {

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from formnet.experiments.trial import headline, of_seed, score_trial, spread
-from formnet.training.labelled import load_labelled
-from formnet.training.settings import FineTuning
+from formnet.training.config import FineTuning
+from formnet.training.data import load_labelled
+from formnet.training.experiments.trial import headline, of_seed, score_trial, spread
 
 
 def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequence[int]) -> dict[str, Any]:

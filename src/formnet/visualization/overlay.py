@@ -8,8 +8,8 @@ from PIL import Image, ImageDraw
 
 from formnet.document import Document, Entity
 from formnet.extraction.output import needs_review
-from formnet.views.canvas import OVERSAMPLING, page_canvas
-from formnet.views.captions import Captions, Colour, Place
+from formnet.visualization.canvas import OVERSAMPLING, page_canvas
+from formnet.visualization.captions import Captions, Colour, Place
 
 #: Okabe and Ito's colours, without those that vanish on paper.
 PALETTE: tuple[Colour, ...] = (
