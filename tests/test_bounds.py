@@ -23,10 +23,10 @@ from formnet.errors import LONGEST_MESSAGE, CorpusError, DocumentError, FormNetE
 from formnet.io.images import size_of
 from formnet.io.readers import read
 from formnet.io.readers.jsonl import from_json
-from formnet.scale.service.bodies import LARGEST_BODIES, Store, _documents
-from formnet.scale.service.keys import VARIABLE, load_digests
-from formnet.scale.service.reading import CHARACTERS, refuse_long
-from formnet.scale.service.refusals import Refusal
+from formnet.scale.service.auth import VARIABLE, load_digests
+from formnet.scale.service.errors import Refusal
+from formnet.scale.service.reader import CHARACTERS, refuse_long
+from formnet.scale.service.request_body import LARGEST_BODIES, Store, _documents
 from formnet.scale.service.settings import Settings
 
 SETTINGS = Settings(max_pages=20, max_words=1000)

@@ -19,10 +19,13 @@ from pyarrow.parquet import write_table
 from formnet.cli.options import size
 from formnet.errors import SettingsError
 from formnet.io.writers import write
-from formnet.scale import patience, places, plan, reading, records
-from formnet.scale.bulk import Bulk, run
+from formnet.scale.bulk import plan, records
+from formnet.scale.bulk import read_stage as reading
+from formnet.scale.bulk import retrying_file as patience
+from formnet.scale.bulk import storage as places
+from formnet.scale.bulk.run import Bulk, run
+from formnet.scale.bulk.storage import Place, find_place
 from formnet.scale.isolation import within_memory
-from formnet.scale.places import Place, find_place
 from plain_documents import documents
 
 

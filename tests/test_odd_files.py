@@ -17,7 +17,7 @@ from formnet.extraction import runtime as cores
 from formnet.io import images
 from formnet.io.readers import read
 from formnet.io.readers.jsonl import from_json
-from formnet.scale.places import find_place
+from formnet.scale.bulk.storage import find_place
 from ocr_files import amazon, google, only, saved
 from paper import text_pdf
 

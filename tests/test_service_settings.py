@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from formnet.errors import SettingsError
-from formnet.scale.service.application import _refuse_taken
-from formnet.scale.service.bodies import plain_name
-from formnet.scale.service.keys import load_digests
+from formnet.scale.service.app import _refuse_taken
+from formnet.scale.service.auth import load_digests
+from formnet.scale.service.request_body import plain_name
 from formnet.scale.service.settings import Settings, name_of
 
 

@@ -41,8 +41,8 @@ def bulk(
 
     if find_spec("ray") is None:
         raise SettingsError("bulk work needs Ray; run pip install 'formnet[scale]'.")
-    from formnet.scale.bulk import Bulk, run, to_json
-    from formnet.scale.reading import Limits
+    from formnet.scale.bulk.read_stage import Limits
+    from formnet.scale.bulk.run import Bulk, run, to_json
 
     limits = Limits(seconds, memory)
     asked = Bulk(source, output, model, ocr, shard, min_score, day_first, limits, workers, readers, warm_up)

@@ -36,7 +36,7 @@ def serve(
     from formnet.errors import SettingsError
 
     try:
-        from formnet.scale.service.application import running
+        from formnet.scale.service.app import running
     except ImportError as error:
         raise SettingsError(f"serving needs more packages ({error}); run pip install 'formnet[scale]'.") from error
     from pydantic import ValidationError

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from formnet.document import Document
 from formnet.errors import DocumentError, FormNetError
-from formnet.scale.messages import Answer, ErrorReply, ModelsReply, Reply
+from formnet.scale.service.schemas import Answer, ErrorReply, ModelsReply, Reply
 
 Message = TypeVar("Message", bound=BaseModel)
 #: However long the service asks to wait, it is not longer than this, in seconds.

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from formnet.scale.messages import ErrorReply
+from formnet.scale.service.schemas import ErrorReply
 
 #: A document that can be sent as it stands.
 DOCUMENT: dict[str, Any] = {

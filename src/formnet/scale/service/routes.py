@@ -18,21 +18,21 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from formnet import __version__
 from formnet.document import Document
 from formnet.extraction.output import answer
-from formnet.scale.messages import ModelsReply, Reply
-from formnet.scale.service.bodies import Store, read_body
-from formnet.scale.service.guard import guard, request_id
-from formnet.scale.service.keys import check_key
+from formnet.scale.service.auth import check_key
+from formnet.scale.service.errors import Refusal, too_busy
+from formnet.scale.service.metrics import Counters, metrics_text
+from formnet.scale.service.middleware import guard, request_id
 from formnet.scale.service.openapi import BODY, REPLY, answers
-from formnet.scale.service.prometheus import Counters, metrics_text
-from formnet.scale.service.reading import Reading, Upload
-from formnet.scale.service.refusals import Refusal, too_busy
+from formnet.scale.service.reader import Reading, Upload
+from formnet.scale.service.request_body import Store, read_body
+from formnet.scale.service.schemas import ModelsReply, Reply
 from formnet.scale.service.settings import Settings
 
 #: Documents of one request that are under way at a time: none fills the queue alone.
 AT_ONCE = 8
 
 _LOG = logging.getLogger("ray.serve")
-_PAGE = files(__package__) / "page"
+_PAGE = files(__package__) / "static"
 #: What the page is made of, by route.
 _ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
 

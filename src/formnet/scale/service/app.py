@@ -15,11 +15,11 @@ from ray.serve.schema import LoggingConfig
 from formnet.errors import SettingsError
 from formnet.extraction.pretrained import find_model, portable
 from formnet.scale.cluster import cluster
-from formnet.scale.service.ingress import Ingress
-from formnet.scale.service.keys import VARIABLE, load_digests
-from formnet.scale.service.network import ONGOING, Network
-from formnet.scale.service.reading import Reader
-from formnet.scale.service.refusals import RETRY_AFTER
+from formnet.scale.service.auth import VARIABLE, load_digests
+from formnet.scale.service.errors import RETRY_AFTER
+from formnet.scale.service.model import ONGOING, Network
+from formnet.scale.service.reader import Reader
+from formnet.scale.service.routes import Ingress
 from formnet.scale.service.settings import Settings, name_of
 
 APPLICATION = "formnet"
@@ -28,7 +28,7 @@ _LOGS = LoggingConfig(encoding="JSON")
 
 
 def build(settings: Settings) -> Application:
-    """Give the application: `import_path: formnet.scale.service.application:build` in a Serve configuration file."""
+    """Give the application: `import_path: formnet.scale.service.app:build` in a Serve configuration file."""
     reader = _deployment(
         Reader,
         "reader",

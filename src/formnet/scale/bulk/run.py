@@ -20,14 +20,14 @@ from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 from formnet.errors import FormNetError, SettingsError
 from formnet.extraction.pretrained import find_model, portable
 from formnet.io.ocr import chosen, refuse_unknown
-from formnet.scale.attempts import count_attempts
+from formnet.scale.bulk.attempts import count_attempts
+from formnet.scale.bulk.extract_stage import ExtractionActor, Work
+from formnet.scale.bulk.output import ENTITIES, ERRORS, part_name
+from formnet.scale.bulk.plan import in_blocks, missing_shards, write_plan
+from formnet.scale.bulk.progress import BulkProgress, most_memory
+from formnet.scale.bulk.read_stage import Limits, read_shards
+from formnet.scale.bulk.storage import Place, find_place
 from formnet.scale.cluster import cluster
-from formnet.scale.extraction import ExtractionActor, Work
-from formnet.scale.parts import ENTITIES, ERRORS, part_name
-from formnet.scale.places import Place, find_place
-from formnet.scale.plan import in_blocks, missing_shards, write_plan
-from formnet.scale.progress import BulkProgress, most_memory
-from formnet.scale.reading import Limits, read_shards
 
 SCHEMA = "formnet.bulk/2"
 MANIFEST = "manifest.json"

@@ -8,7 +8,7 @@ from ray import serve
 
 from formnet.document import Document, Entity
 from formnet.extraction.runtime import hold_caches
-from formnet.scale.service.refusals import Refusal, unexpected
+from formnet.scale.service.errors import Refusal, unexpected
 
 #: Words that are scored together; on a processor more are not faster, only later.
 BATCH_WORDS = 1024

@@ -8,7 +8,7 @@ import ray
 from ray.serve.metrics import Counter
 
 from formnet.document import Document
-from formnet.scale.service.refusals import Refusal
+from formnet.scale.service.errors import Refusal
 
 _OURS = re.compile(r"(# (HELP|TYPE) )?ray_(serve|formnet)_")
 

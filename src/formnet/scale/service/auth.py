@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from formnet.errors import SettingsError
-from formnet.scale.service.refusals import Refusal
+from formnet.scale.service.errors import Refusal
 
 VARIABLE = "FORMNET_API_KEYS"
 _SHORTEST = 8

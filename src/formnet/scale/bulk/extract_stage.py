@@ -16,11 +16,11 @@ from formnet.document import Document, Entity
 from formnet.errors import FormNetError
 from formnet.extraction.runtime import hold_caches
 from formnet.io.readers.jsonl import Line, from_json, loads
-from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
+from formnet.scale.bulk.attempts import MOST_ATTEMPTS, begin, end
+from formnet.scale.bulk.output import Row, failed, found, write_part
+from formnet.scale.bulk.read_stage import Item
+from formnet.scale.bulk.storage import find_place
 from formnet.scale.isolation import LostError, alone
-from formnet.scale.parts import Row, failed, found, write_part
-from formnet.scale.places import find_place
-from formnet.scale.reading import Item
 
 if TYPE_CHECKING:
     from formnet.extraction.extractor import Extractor

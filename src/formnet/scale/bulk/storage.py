@@ -15,7 +15,7 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType, FSSpecHandler, PyFileSystem
 
 from formnet.errors import SettingsError
-from formnet.scale.patience import PatientFile
+from formnet.scale.bulk.retrying_file import PatientFile
 
 #: Where a file is there as a whole or not at all, and renaming means copying.
 _OBJECT_STORES = ("s3", "gcs", "abfs")

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from formnet.errors import FormNetError
-from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
+from formnet.scale.service.errors import Refusal, refusal_of, unexpected
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "

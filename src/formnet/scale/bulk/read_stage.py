@@ -22,11 +22,11 @@ from formnet.errors import FormNetError, LimitError
 from formnet.io.images import MOST_BYTES
 from formnet.io.ocr import find_engine, is_theirs
 from formnet.io.readers import read
-from formnet.scale.attempts import MOST_ATTEMPTS, begin, end
+from formnet.scale.bulk.attempts import MOST_ATTEMPTS, begin, end
+from formnet.scale.bulk.plan import Shard, shards_of
+from formnet.scale.bulk.records import READERS, Record, lines
+from formnet.scale.bulk.storage import Place, find_place
 from formnet.scale.isolation import LostError, alone, count_arrow, limited_memory, within_memory
-from formnet.scale.places import Place, find_place
-from formnet.scale.plan import Shard, shards_of
-from formnet.scale.records import READERS, Record, lines
 
 #: One shard a row. What could not be had has a reason instead of a document.
 SHARD_SCHEMA = pa.schema(

@@ -21,7 +21,7 @@ from formnet.io.ocr import OcrEngine, find_engine
 from formnet.io.page_image import scan_of
 from formnet.io.readers import kind_of, read_one
 from formnet.scale.isolation import limited_memory
-from formnet.scale.service.refusals import Refusal, refusal_of, unexpected
+from formnet.scale.service.errors import Refusal, refusal_of, unexpected
 from formnet.scale.service.settings import Settings
 
 #: Characters of a word, at most on average: a network's work grows with them, and each may be a piece of its own.

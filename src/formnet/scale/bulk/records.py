@@ -13,7 +13,7 @@ from pyarrow.parquet import ParquetFile
 from formnet.errors import LimitError
 from formnet.io.readers.jsonl import LONGEST_LINE
 from formnet.io.readers.parquet import each_row
-from formnet.scale.places import Place
+from formnet.scale.bulk.storage import Place
 
 #: What a document's words need, of all that a table may hold.
 _COLUMNS = ("schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "read_by")

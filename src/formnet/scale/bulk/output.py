@@ -8,7 +8,7 @@ from pyarrow.parquet import write_table
 
 from formnet.document import Document, Entity
 from formnet.extraction.output import entity_answer, is_ambiguous
-from formnet.scale.places import Place
+from formnet.scale.bulk.storage import Place
 
 ENTITIES, ERRORS = "entities", "errors"
 

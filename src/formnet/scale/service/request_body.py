@@ -15,8 +15,8 @@ from starlette.types import Message, Receive
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
 from formnet.io.readers.jsonl import Line, from_json, loads
-from formnet.scale.service.reading import Upload, refuse_long
-from formnet.scale.service.refusals import Refusal, too_busy
+from formnet.scale.service.errors import Refusal, too_busy
+from formnet.scale.service.reader import Upload, refuse_long
 from formnet.scale.service.settings import Settings
 
 _LONGEST_NAME = 200

@@ -16,8 +16,8 @@ from pyarrow.parquet import ParquetFile, ParquetWriter, read_table
 from formnet.errors import SettingsError
 from formnet.io.readers import SUFFIXES
 from formnet.io.readers.jsonl import SUFFIXES as LINES
-from formnet.scale.places import Place, find_place
-from formnet.scale.records import packed_lines
+from formnet.scale.bulk.records import packed_lines
+from formnet.scale.bulk.storage import Place, find_place
 
 #: What a list of files is called in the output, and the shards themselves.
 FILES, SHARDS = "files.jsonl", "shards.parquet"
