@@ -5,7 +5,7 @@ check:
 	ruff format --check .
 	mypy
 	lint-imports
-	formnet results --check
+	python -m benchmarks results --check
 
 test:
 	pytest -q -rs
@@ -19,7 +19,7 @@ docs:
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 
 results:
-	formnet results
+	python -m benchmarks results
 
 wheel:
 	python -m build

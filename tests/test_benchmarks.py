@@ -7,12 +7,12 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from formnet.benchmarks import attention, extract, parameters
-from formnet.benchmarks import model as models
-from formnet.benchmarks.memory import peak_megabytes
-from formnet.cli import app
+from benchmarks import attention, extract, parameters
+from benchmarks import model as models
+from benchmarks.__main__ import app
+from benchmarks.memory import peak_megabytes
+from benchmarks.tables import refresh, render
 from formnet.extraction.extractor import Extractor
-from formnet.results import refresh, render
 from plain_documents import documents
 
 

@@ -12,7 +12,7 @@ from pyarrow import Table
 from pyarrow.parquet import write_table
 from tokenizers import Tokenizer
 
-from formnet.benchmarks.memory import peak_megabytes
+from benchmarks.memory import peak_megabytes
 from formnet.cli.options import size
 from formnet.datasets import open_corpus
 from formnet.document.builder import MOST_REPAIRS, DocumentBuilder

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from typer import Typer
 from typer.testing import CliRunner
 
+from benchmarks.__main__ import app as benchmarks
 from formnet.cli import app, main
 from formnet.errors import SettingsError
 from formnet.io.readers import read
@@ -19,13 +21,13 @@ from small_runs import under_other_names
 run = CliRunner()
 
 
-def formnet(*words: str) -> str:
+def formnet(*words: str, app: Typer = app) -> str:
     result = run.invoke(app, list(words), catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
 
-def stdout(*words: str) -> str:
+def stdout(*words: str, app: Typer = app) -> str:
     """What a command says to programs, without what it says to people."""
     result = run.invoke(app, list(words), catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -35,8 +37,9 @@ def stdout(*words: str) -> str:
 def test_help_and_version() -> None:
     assert "data" in formnet("--help")
     assert formnet("--version").startswith("formnet ")
-    for room in ("data", "view", "bench"):
+    for room in ("data", "view"):
         assert "Usage" in formnet(room, "--help")
+    assert "Usage" in formnet("--help", app=benchmarks)
 
 
 def test_nothing_heavy_is_imported_for_help() -> None:
@@ -161,14 +164,14 @@ def test_view_graph_over_a_scan(data: Path, tmp_path: Path) -> None:
 
 
 def test_bench_graph(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from formnet.benchmarks import graph
+    from benchmarks import graph
 
     monkeypatch.setattr(graph.benchmark, "__defaults__", ((100, 1000),))
-    record = json.loads(formnet("bench", "graph", f"jsonl:{examples}", "--repeats", "2", "--json"))
+    record = json.loads(formnet("graph", f"jsonl:{examples}", "--repeats", "2", "--json", app=benchmarks))
     assert record["points"] == [100, 1000]
     assert len(record["seconds"]) == 2
     assert record["ratio_to_delaunay"] > 1
-    assert "Delaunay" in formnet("bench", "graph", f"jsonl:{examples}", "--repeats", "1")
+    assert "Delaunay" in formnet("graph", f"jsonl:{examples}", "--repeats", "1", app=benchmarks)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +265,7 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     curve = json.loads(stdout("curve", str(config), "--test", corpus, "--documents", "1"))
     assert [point["documents"] for point in curve["points"]] == [1, 2]
 
-    spent = json.loads(stdout("hours", str(tmp_path)))
+    spent = json.loads(stdout("hours", str(tmp_path), app=benchmarks))
     assert {str(tmp_path / name) for name in ("run", "run/seed-0", "run/seed-1")} <= set(spent["runs"])
     assert 0 < spent["hours"] < 0.5
 

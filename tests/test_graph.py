@@ -205,6 +205,6 @@ def test_few_words(count: int) -> None:
 
 
 def test_a_hundred_thousand_points_stay_quasi_linear() -> None:
-    from formnet.benchmarks.graph import _seconds
+    from benchmarks.graph import _seconds
 
     assert _seconds(100_000) < 25 * _seconds(10_000)

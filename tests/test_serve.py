@@ -21,8 +21,8 @@ import pytest
 from openapi_spec_validator import validate
 from PIL import Image
 
-from formnet.benchmarks.attack_list import attempts, slow_pdf
-from formnet.benchmarks.attacks import Attacker, Attempt
+from benchmarks.attack_list import attempts, slow_pdf
+from benchmarks.attacks import Attacker, Attempt
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import answer
 from formnet.scale import Client

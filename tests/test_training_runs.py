@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.hours import seconds_of
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
 from formnet.training.config import FineTuning, PreTraining, make_settings
-from formnet.training.experiments.hours import seconds_of
 from formnet.training.experiments.trial import run_trial
 from formnet.training.finetune import finetune
 from formnet.training.initialization import load_start

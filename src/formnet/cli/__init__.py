@@ -1,12 +1,10 @@
 """The command line. Nothing heavy is imported before a command runs, so that `--help` answers at once."""
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from formnet.cli import bench, bulk, data, doctor, evaluate, experiments, extract, models, serve, train, view
+from formnet.cli import bulk, data, doctor, evaluate, experiments, extract, models, serve, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -30,13 +28,11 @@ for command in (
     experiments.compare,
     experiments.ablate,
     experiments.curve,
-    experiments.hours,
     bulk.bulk,
 ):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(view.app, name="view")
-app.add_typer(bench.app, name="bench")
 
 
 @app.callback(invoke_without_command=True)
@@ -49,27 +45,13 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-@app.command()
-def results(
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; fail if a table is not what results say.")
-    ] = False,
-    root: Annotated[Path, typer.Option(help="The source tree.")] = Path(),
-) -> None:
-    """Write the tables in README and docs anew from results/*.json."""
-    from formnet.results import refresh
-
-    stale = [(file, new) for file, old, new in refresh(root) if new != old]
-    for file, new in stale:
-        typer.echo(f"{file}: {'is not what the results say; run formnet results' if check else 'written anew'}")
-        if not check:
-            file.write_text(new, encoding="utf-8")
-    if check and stale:
-        raise typer.Exit(1)
-
-
 def main() -> None:
-    """Run the command line; what a user got wrong is one line, not a traceback."""
+    """Run the command line."""
+    run(app)
+
+
+def run(app: typer.Typer) -> None:
+    """Run a command line; a user error is one line, not a traceback."""
     from formnet.errors import FormNetError
 
     try:

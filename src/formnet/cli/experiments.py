@@ -1,4 +1,4 @@
-"""`formnet experiment`, `compare`, `ablate`, `curve`: runs that belong together, with their spread; and `hours`."""
+"""`formnet experiment`, `compare`, `ablate`, `curve`: runs that belong together, with their spread."""
 
 import json
 from pathlib import Path
@@ -98,16 +98,6 @@ def curve(
     run = load_settings(FineTuning, config, override or ())
     result = learning_curve(run, test, documents or [10, 50, 100], seed or [0])
     _give({"config": run.model_dump(mode="json"), **result}, out)
-
-
-def hours(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or folders of such folders.")], out: Out = None
-) -> None:
-    """Add up how long was trained, from the curves that runs leave behind."""
-    prepare(training=True)
-    from formnet.training.experiments.hours import hours_trained
-
-    _give(hours_trained(runs), out)
 
 
 def _orders(chosen: list[ReadingOrder]) -> list["Order"]:

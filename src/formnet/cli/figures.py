@@ -30,14 +30,14 @@ def prepare(*, training: bool = False) -> None:
 
 def print_json(result: dict[str, Any], **configuration: Any) -> None:
     """Print figures with what says where they come from."""
-    from formnet.provenance import provenance
+    from formnet.evaluation.provenance import provenance
 
     typer.echo(json.dumps({**provenance(**configuration), **result}, indent=2))
 
 
 def write_figures(result: dict[str, Any], out: Path | None) -> None:
     """Write figures, if it is said where, with what says where they come from."""
-    from formnet.provenance import provenance
+    from formnet.evaluation.provenance import provenance
 
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -73,18 +73,6 @@ def attention(
     typer.echo(f"{file}, page {page}: {', '.join(model)} → {out}")
 
 
-@app.command()
-def figures(
-    results: Annotated[Path, typer.Option(help="Where the figures are.")] = Path("results"),
-    out: Annotated[Path, typer.Option(help="The folder for pictures.")] = Path("docs/images"),
-) -> None:
-    """Draw the pictures of the docs from results/*.json: learning curve, size against F1, the 2×2, reliability."""
-    from formnet.visualization.plots import draw_results
-
-    for file in draw_results(results, out):
-        typer.echo(str(file))
-
-
 def _refuse_unless_png(out: Path) -> None:
     if out.suffix.lower() != ".png":
         raise typer.BadParameter(f"{out}: the name should end in .png")

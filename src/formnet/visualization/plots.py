@@ -1,17 +1,13 @@
 """Curves and diagrams from figures; drawn by matplotlib, which is an extra."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from formnet.errors import SettingsError
-from formnet.results.scores import PUBLISHED, SHIPPED
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-
-Sized = tuple[str, float, float]  # name, millions of parameters, F1
 
 
 @contextmanager
@@ -32,32 +28,6 @@ def plot(path: Path, title: str, x: str, y: str) -> Iterator[Any]:
     figure.savefig(path)
 
 
-def draw_results(results: Path, folder: Path) -> Iterator[Path]:
-    """Draw every figure whose results are there; give the files written."""
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def record(name: str) -> dict[str, Any] | None:
-        file = results / f"{name}.json"
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
-
-    for name, draw in (("curve", draw_curve), ("ablation", draw_ablation)):
-        if (told := record(name)) is not None:
-            draw(told, folder / f"{name}.png")
-            yield folder / f"{name}.png"
-    whole, told = record("funsd"), record("funsd-rows")
-    if whole is not None and told is not None:
-        same_task = [row for row in told["rows"] if "segment_boxes=true" not in row["overrides"]]
-        named = [("FormNet, here", whole), *((row["variant"], row) for row in same_task)]
-        ours = [(name, row["parameters"] / 1e6, 100 * row["f1"]["mean"]) for name, row in named]
-        others = [(name, float(millions), f1) for name, f1, millions, _ in PUBLISHED["funsd"]]
-        draw_sizes(ours, others, folder / "sizes.png")
-        yield folder / "sizes.png"
-    for name in SHIPPED:
-        if (told := record(name)) is not None:
-            draw_reliability(told["orders"]["given"]["calibration"], folder / f"reliability-{name}.png", name)
-            yield folder / f"reliability-{name}.png"
-
-
 def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") -> None:
     """Draw how often entities are right against how sure the network was of them."""
     title = f"Reliability{name and f' of {name}'}, error {calibration['ece']:.3f}"
@@ -69,54 +39,3 @@ def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") ->
             [b["confidence"] for b in bins], [b["accuracy"] for b in bins], s=size, color=BLUE, zorder=3, clip_on=False
         )
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
-
-
-def draw_curve(record: dict[str, Any], path: Path) -> None:
-    """Draw how F1 grows with labelled documents."""
-    points = record["points"]
-    with plot(path, "How many labels are enough", "labelled documents", "F1 on test documents") as axes:
-        x, y = [p["documents"] for p in points], [100 * p["f1"]["mean"] for p in points]
-        axes.errorbar(x, y, yerr=[100 * (p["f1"]["std"] or 0) for p in points], color=BLUE, marker="o", capsize=3)
-        axes.margins(y=0.15)
-        for a, b in zip(x, y, strict=True):
-            axes.annotate(f"{b:.1f}", (a, b), textcoords="offset points", xytext=(6, -12))
-        axes.set(xscale="log", xticks=x, xticklabels=[str(n) for n in x])
-        axes.minorticks_off()
-
-
-def draw_sizes(ours: Sequence[Sized], others: Sequence[Sized], path: Path) -> None:
-    """Draw F1 against millions of parameters, ours beside what others report."""
-    with plot(path, "Size against F1, FUNSD with word boxes", "parameters, millions", "F1") as axes:
-        for points, colour, marker in ((others, "grey", "o"), (ours, ORANGE, "D")):
-            axes.scatter([p[1] for p in points], [p[2] for p in points], color=colour, marker=marker, zorder=3)
-            height = float("-inf")
-            for name, size, f1 in sorted(points, key=lambda point: point[2]):
-                height = max(f1, height + 0.5)  # no name on another
-                axes.annotate(name, (size, height), textcoords="offset points", fontsize=7, xytext=(6, -3))
-        ticks = [20, 50, 100, 200, 500, 1000]
-        axes.set(xscale="log", xlim=(15, 1700), xticks=ticks, xticklabels=[str(tick) for tick in ticks])
-        axes.minorticks_off()
-
-
-def draw_ablation(record: dict[str, Any], path: Path) -> None:
-    """Draw the 2×2 as bars, a group for each order that was trained and scored in."""
-    rows = record["rows"]
-    variants = list(dict.fromkeys(row["variant"] for row in rows))
-    groups = [(row["trained_in"], order) for row in rows if row["variant"] == variants[0] for order in row["f1"]]
-    with plot(path, "The paper's 2×2, in good and bad order", "trained in → scored in", "F1") as axes:
-        for i, (variant, colour) in enumerate(zip(variants, ("grey", GREEN, ORANGE, BLUE), strict=False)):
-            of_variant = {row["trained_in"]: row["f1"] for row in rows if row["variant"] == variant}
-            figures = [of_variant[trained][scored] for trained, scored in groups]
-            at = [g + 0.2 * (i - 1.5) for g in range(len(groups))]
-            axes.bar(
-                at,
-                [100 * f["mean"] for f in figures],
-                0.19,
-                yerr=[100 * (f["std"] or 0) for f in figures],
-                color=colour,
-                label=variant,
-                capsize=2,
-            )
-        axes.set_xticks(range(len(groups)), [f"{trained}\n→ {scored}" for trained, scored in groups], fontsize=8)
-        axes.set_ylim(top=1.12 * axes.get_ylim()[1])  # room above the bars
-        axes.legend(fontsize=8, loc="upper center", ncols=len(variants))

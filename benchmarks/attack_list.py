@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from formnet.benchmarks.attacks import PAGES, PATIENCE, Attacker, Attempt, Outcome
+from benchmarks.attacks import PAGES, PATIENCE, Attacker, Attempt, Outcome
 from formnet.scale.service.openapi import DOCUMENT
 
 _JSON = {"Content-Type": "application/json"}

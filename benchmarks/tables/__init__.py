@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tables import costs, scores
 from formnet.errors import FormNetError
-from formnet.results import costs, scores
 
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "alignment": costs.alignment,

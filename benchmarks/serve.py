@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from formnet.benchmarks.serving import serving
+from benchmarks.serving import serving
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor

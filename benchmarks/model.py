@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, PreTrainedConfig
 
-from formnet.benchmarks.attention import DTYPES
-from formnet.benchmarks.memory import peak_megabytes
-from formnet.benchmarks.timing import seconds_of
+from benchmarks.attention import DTYPES
+from benchmarks.memory import peak_megabytes
+from benchmarks.timing import seconds_of
 from formnet.modeling import FormNetConfig, FormNetForTagging, FormNetModel
 
 VOCABULARY = 30_522

@@ -12,7 +12,7 @@ from typing import Any
 def provenance(**configuration: Any) -> dict[str, Any]:
     """Describe this run, so that its figures can be made again."""
     return {
-        "command": shlex.join(["formnet", *sys.argv[1:]]),
+        "command": _command(),
         "commit": _commit(),
         "configuration": configuration,
         "python": platform.python_version(),
@@ -21,12 +21,19 @@ def provenance(**configuration: Any) -> dict[str, Any]:
     }
 
 
+def _command() -> str:
+    program = ["python", "-m", "benchmarks"] if Path(sys.argv[0]).parent.name == "benchmarks" else ["formnet"]
+    return shlex.join([*program, *sys.argv[1:]])
+
+
 def _commit() -> str | None:
     """Give the commit of the source tree, marked if what runs has changed since; none if installed."""
     try:
         _git("ls-files", "--error-unmatch", Path(__file__).name)  # installed, it may lie in another project's tree
         commit = _git("rev-parse", "--short=12", "HEAD")
-        changed = _git("status", "--porcelain", "--", ":/src/**/*.py", ":/configs", ":/pyproject.toml")
+        changed = _git(
+            "status", "--porcelain", "--", ":/src/**/*.py", ":/benchmarks/**/*.py", ":/configs", ":/pyproject.toml"
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return f"{commit}-dirty" if changed else commit

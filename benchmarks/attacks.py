@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from formnet.benchmarks.serving import serving
+from benchmarks.serving import serving
 from formnet.errors import SettingsError
 from formnet.scale.service.openapi import DOCUMENT
 

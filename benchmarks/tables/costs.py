@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formnet.results.markdown import table
+from benchmarks.tables.markdown import table
 
 
 def alignment(record: dict[str, Any]) -> str:

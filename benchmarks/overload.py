@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from formnet.benchmarks.serve import Fields, Load, fields_found, fields_told, request_bytes
-from formnet.benchmarks.serving import Serving, serving
+from benchmarks.serve import Fields, Load, fields_found, fields_told, request_bytes
+from benchmarks.serving import Serving, serving
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from formnet.benchmarks.memory import peak_megabytes
-from formnet.benchmarks.timing import seconds_of
+from benchmarks.memory import peak_megabytes
+from benchmarks.timing import seconds_of
 from formnet.modeling.attention_inputs import Tokens, make_layout
 from formnet.modeling.band import BLOCK, MASKED, Band
 from formnet.modeling.local_attention import global_attention, local_attention, with_global

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from formnet.benchmarks.timing import seconds_of
+from benchmarks.timing import seconds_of
 from formnet.document import Document
 from formnet.encoding import buckets, collate
 from formnet.extraction.extractor import Extractor

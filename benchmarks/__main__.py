@@ -1,10 +1,12 @@
-"""`formnet bench`: speed, as ratios to the bare engine in the same run."""
+"""`python -m benchmarks NAME`: speed as ratios to the bare engine in the same run, and tables and plots of results."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formnet.cli.figures import prepare, print_json
+from formnet.cli import run
+from formnet.cli.figures import Out, prepare, print_json, write_figures
 from formnet.cli.options import AsJson, Model
 
 if TYPE_CHECKING:
@@ -12,7 +14,13 @@ if TYPE_CHECKING:
 
 Repeats = Annotated[int, typer.Option(min=1, help="How often to measure.")]
 
-app = typer.Typer(help="Measure speed, as ratios to the bare engine in the same run.", no_args_is_help=True)
+app = typer.Typer(
+    name="python -m benchmarks",
+    help="Measure speed, as ratios to the bare engine in the same run.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @app.callback()
@@ -27,7 +35,7 @@ def graph(
     as_json: AsJson = False,
 ) -> None:
     """Build graphs with features, against scipy's Delaunay on the same points; then growth up to 100,000 points."""
-    from formnet.benchmarks.graph import benchmark
+    from benchmarks.graph import benchmark
 
     result = benchmark(corpus, repeats)
     if as_json:
@@ -50,7 +58,7 @@ def attention(
     as_json: AsJson = False,
 ) -> None:
     """Measure Rich Attention with its global token against bare scaled-dot-product attention on the same band."""
-    from formnet.benchmarks.attention import TOKENS, benchmark
+    from benchmarks.attention import TOKENS, benchmark
 
     result = benchmark(tuple(tokens or TOKENS), repeats=repeats)
     if as_json:
@@ -64,7 +72,7 @@ def attention(
 @app.command()
 def parameters(as_json: AsJson = False) -> None:
     """Count the named sizes' parameters, beside the paper's figures."""
-    from formnet.benchmarks.parameters import count
+    from benchmarks.parameters import count
 
     result = count()
     if as_json:
@@ -86,7 +94,7 @@ def model(
     as_json: AsJson = False,
 ) -> None:
     """Measure whole models, random weights: ours, LayoutLM, BROS, LiLT and LayoutLMv3 in one run."""
-    from formnet.benchmarks.model import inference, training
+    from benchmarks.model import inference, training
 
     if not train:
         result = inference(repeats=repeats)
@@ -117,7 +125,7 @@ def extract(
 ) -> None:
     """Measure extraction from documents against the bare network on the same batches."""
     prepare()
-    from formnet.benchmarks.extract import benchmark
+    from benchmarks.extract import benchmark
     from formnet.extraction.extractor import Extractor
 
     chosen = _first(corpus, documents)
@@ -142,7 +150,7 @@ def bulk(
 ) -> None:
     """Measure a bulk run against the bare extractor on the same documents and cores; start-up is told apart."""
     prepare()
-    from formnet.benchmarks.bulk import benchmark
+    from benchmarks.bulk import benchmark
 
     chosen = _first(corpus, documents)
     result = benchmark(model, chosen, documents, repeats, shard)
@@ -158,7 +166,7 @@ def bulk(
 def growth(model: Model, as_json: AsJson = False) -> None:
     """Measure a bulk run's driver, whose memory should not grow with the archive: up to 100,000 tiny documents."""
     prepare()
-    from formnet.benchmarks.bulk import growth as measure
+    from benchmarks.bulk import growth as measure
 
     result = {"rows": measure(model)}
     if as_json:
@@ -180,7 +188,7 @@ def serve(
 ) -> None:
     """Measure the service at saturation against the bare extractor on the same documents and cores."""
     prepare()
-    from formnet.benchmarks.serve import benchmark
+    from benchmarks.serve import benchmark
 
     chosen = _first(corpus, documents)
     result = benchmark(model, chosen, seconds=seconds, clients=clients, repeats=repeats)
@@ -203,7 +211,7 @@ def export(
 ) -> None:
     """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""
     prepare()
-    from formnet.benchmarks.export import benchmark
+    from benchmarks.export import benchmark
     from formnet.datasets.alignment import with_entities
 
     result = benchmark(model, with_entities(_first(corpus, documents)), repeats)
@@ -226,7 +234,7 @@ def overload(
 ) -> None:
     """Ask more of the service than it can bear, and then kill one of its networks."""
     prepare()
-    from formnet.benchmarks.overload import benchmark
+    from benchmarks.overload import benchmark
 
     result = benchmark(model, _first(corpus, documents), minutes, times=times)
     if as_json:
@@ -247,8 +255,8 @@ def attacks(
     as_json: AsJson = False,
 ) -> None:
     """Try on the service what hostile clients try."""
-    from formnet.benchmarks.attack_list import attempts
-    from formnet.benchmarks.attacks import attack
+    from benchmarks.attack_list import attempts
+    from benchmarks.attacks import attack
 
     result = attack(model, attempts(), schema_seconds)
     if as_json:
@@ -260,6 +268,52 @@ def attacks(
         typer.echo(f"{result['held']} of {result['attempts']} held")
     if result["held"] < result["attempts"]:
         raise typer.Exit(1)
+
+
+@app.command()
+def results(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a table is not what results say.")
+    ] = False,
+    root: Annotated[Path, typer.Option(help="The source tree.")] = Path(),
+) -> None:
+    """Write the tables in README and docs anew from results/*.json."""
+    from benchmarks.tables import refresh
+
+    stale = [(file, new) for file, old, new in refresh(root) if new != old]
+    for file, new in stale:
+        typer.echo(
+            f"{file}: {'is not what the results say; run python -m benchmarks results' if check else 'written anew'}"
+        )
+        if not check:
+            file.write_text(new, encoding="utf-8")
+    if check and stale:
+        raise typer.Exit(1)
+
+
+@app.command()
+def figures(
+    results: Annotated[Path, typer.Option(help="Where the figures are.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="The folder for pictures.")] = Path("docs/images"),
+) -> None:
+    """Draw the pictures of the docs from results/*.json: learning curve, size against F1, the 2×2, reliability."""
+    from benchmarks.plots import draw_results
+
+    for file in draw_results(results, out):
+        typer.echo(str(file))
+
+
+@app.command()
+def hours(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or folders of such folders.")], out: Out = None
+) -> None:
+    """Add up how long was trained, from the curves that runs leave behind."""
+    prepare(training=True)
+    from benchmarks.hours import hours_trained
+
+    result = hours_trained(runs)
+    write_figures(result, out)
+    print_json(result)
 
 
 def _first(corpus: str, count: int) -> "list[Document]":
@@ -284,3 +338,7 @@ def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int =
     encoded = sorted((encoder(document) for document in islice(opened, count * forms)), key=len)
     batches = [collate(encoded[i : i + forms], encoder.padding_id) for i in range(0, len(encoded), forms)]
     return [{k: v for k, v in batch.items() if k != "ids"} for batch in batches], len(scheme)
+
+
+if __name__ == "__main__":
+    run(app)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import Any
 
-from formnet.results.markdown import table
+from benchmarks.tables.markdown import table
 
 #: What others report on these test documents: name, F1, millions of parameters, conditions. From the paper's Table 1;
 #: on SROIE, which it does not use, from LayoutLMv2's.
