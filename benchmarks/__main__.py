@@ -99,7 +99,7 @@ def model(
     if not train:
         result = inference(repeats=repeats)
     elif corpus is None:
-        raise typer.BadParameter("--train needs a corpus of labelled forms, as in funsd:data/funsd@train")
+        raise typer.BadParameter("--train needs a corpus of labeled forms, as in funsd:data/funsd@train")
     else:
         batches, tags = _training_batches(corpus, vocabulary)
         result = training(batches, tags, repeats)

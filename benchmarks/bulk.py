@@ -89,9 +89,9 @@ def growth(model: str, counts: Sequence[int] = GROWTH) -> list[dict[str, Any]]:
 
 def _tiny(count: int) -> Iterator[Document]:
     for number in range(count):
-        build = DocumentBuilder(f"{number}")
-        build.add_page(["Total", f"{number}.00"], [[10, 10, 60, 20], [70, 10, 99, 20]], 100, 100)
-        yield build.done()
+        builder = DocumentBuilder(f"{number}")
+        builder.add_page(["Total", f"{number}.00"], [[10, 10, 60, 20], [70, 10, 99, 20]], 100, 100)
+        yield builder.build()
 
 
 def _bulk(source: Path, output: Path, model: str, shard: int) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import numpy as np
 from formnet.document import Document
 from formnet.evaluation.evaluate import judge, report
 from formnet.extraction.extractor import Extractor, Scores
-from formnet.modeling.onnx import GRAPH, OnnxNetwork, export_onnx, quantise
+from formnet.modeling.onnx import GRAPH, OnnxNetwork, export_onnx, quantize
 
 
 def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> dict[str, Any]:
-    """Export, and score the same labelled documents with each engine in turn."""
+    """Export, and score the same labeled documents with each engine in turn."""
     torch_extractor = Extractor.from_pretrained(model)
     assert not isinstance(torch_extractor.model, OnnxNetwork)
     with TemporaryDirectory(prefix="formnet-") as folder:
@@ -23,7 +23,7 @@ def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> di
         export_onnx(torch_extractor.model, whole)
         small.mkdir()
         (small / "config.json").write_bytes((whole / "config.json").read_bytes())
-        quantise(whole / GRAPH, small / GRAPH)
+        quantize(whole / GRAPH, small / GRAPH)
         tokenizer = torch_extractor.encoder.tokenizer
         engines = {
             "torch": torch_extractor,

@@ -18,7 +18,7 @@ def benchmark(extractor: Extractor, documents: Sequence[Document], repeats: int 
     """Extract, and run the bare network over the same batches made beforehand, in turn; give medians over repeats."""
     encoded = [extractor.encoder(document) for document in documents]
     batches = []
-    for part in buckets([len(document) for document in encoded], extractor.batch_pieces):
+    for part in buckets([len(document) for document in encoded], extractor.max_batch_tokens):
         batch = collate([encoded[i] for i in part], extractor.encoder.padding_id)
         del batch["ids"]
         batches.append(batch)
@@ -57,7 +57,7 @@ def profile(extractor: Extractor, documents: Sequence[Document]) -> dict[str, fl
     encoded = [extractor.encoder(document) for document in documents]
     spent["encoding"] = perf_counter() - start
     scores = extractor.scores(documents)
-    for part in buckets([len(document) for document in encoded], extractor.batch_pieces):
+    for part in buckets([len(document) for document in encoded], extractor.max_batch_tokens):
         start = perf_counter()
         collate([encoded[i] for i in part], extractor.encoder.padding_id)
         spent["collating"] += perf_counter() - start
@@ -65,7 +65,7 @@ def profile(extractor: Extractor, documents: Sequence[Document]) -> dict[str, fl
         longest = max(document.num_words for document in some)
         padded = np.stack([np.pad(scores[i], ((0, longest - len(scores[i])), (0, 0))) for i in part])
         start = perf_counter()
-        for name, own in extractor.by_head(padded).items():
+        for name, own in extractor.split_heads(padded).items():
             extractor.decode(name, own, some)
         spent["decoding"] += perf_counter() - start
     return {name: seconds / len(documents) * 1e3 for name, seconds in spent.items()}

@@ -19,9 +19,9 @@ def benchmark(corpus: str, repeats: int, sizes: tuple[int, ...] = SIZES) -> dict
     ratios, bare_times, whole_times = [], [], []
     for _ in range(repeats):
         bare = whole = 0.0
-        for page, centres in zip(pages, points, strict=True):
+        for page, centers in zip(pages, points, strict=True):
             start = perf_counter()
-            Delaunay(centres)
+            Delaunay(centers)
             between = perf_counter()
             box_graph(page.boxes, page.width, page.height)
             whole += perf_counter() - between

@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification,
 from benchmarks.attention import DTYPES
 from benchmarks.memory import peak_megabytes
 from benchmarks.timing import seconds_of
-from formnet.modeling import FormNetConfig, FormNetForTagging, FormNetModel
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification, FormNetModel
 
 VOCABULARY = 30_522
 WINDOW = 512  # what the others can read at once
@@ -73,7 +73,7 @@ def _reader(name: str, model: nn.Module, tokens: int, dtype: torch.dtype) -> Cal
 
 
 def document(tokens: int, dtype: torch.dtype = torch.float32, batch: int = 1) -> dict[str, Tensor]:
-    """Make up a page: lines of words of one piece each, every word with four neighbours."""
+    """Make up a page: lines of words of one piece each, every word with four neighbors."""
     generator = torch.Generator().manual_seed(0)
     corner = torch.rand(batch, tokens, 2, generator=generator) * 900
     boxes = torch.cat([corner, corner + 40], dim=-1)
@@ -82,10 +82,10 @@ def document(tokens: int, dtype: torch.dtype = torch.float32, batch: int = 1) ->
     return {
         "input_ids": torch.randint(5, 30_000, (batch, tokens), generator=generator),
         "attention_mask": torch.ones(batch, tokens, dtype=torch.int64),
-        "piece_boxes": boxes,
-        "piece_word": number,
+        "token_boxes": boxes,
+        "word_ids": number,
         "node_features": torch.rand(batch, tokens, 10, generator=generator).to(dtype),
-        "neighbours": torch.nn.functional.pad(near, (0, 4), value=-1),
+        "neighbors": torch.nn.functional.pad(near, (0, 4), value=-1),
         "edge_features": torch.rand(batch, tokens, 8, 11, generator=generator).to(dtype),
     }
 
@@ -93,7 +93,7 @@ def document(tokens: int, dtype: torch.dtype = torch.float32, batch: int = 1) ->
 def training(batches: list[dict[str, Tensor]], tags: int, repeats: int = 5) -> dict[str, Any]:
     """Time training steps of `small` and of a plain BERT of the same width and depth on the same batches, in turn."""
     torch.manual_seed(0)
-    ours = FormNetForTagging(
+    ours = FormNetForTokenClassification(
         FormNetConfig.of_size("small", vocab_size=VOCABULARY, num_labels=tags, attention_backend="compiled")
     )
     shape = AutoConfig.for_model(
@@ -143,7 +143,7 @@ def plain_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     """Give what BERT reads of a batch: pieces, and a tag at each word's first piece."""
     labels = torch.full_like(inputs["input_ids"], -100)
     document, word = torch.nonzero(inputs["labels"] >= 0, as_tuple=True)
-    labels[document, inputs["first_piece"][document, word]] = inputs["labels"][document, word]
+    labels[document, inputs["first_token"][document, word]] = inputs["labels"][document, word]
     return {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], "labels": labels}
 
 

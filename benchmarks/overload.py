@@ -63,7 +63,7 @@ def benchmark(
         capacity = len(asyncio.run(Load(service.port, documents).run(clients, 15))) / 15
         if not capacity:
             raise SettingsError("the service answered nothing in 15 seconds.")
-        strangers = Strangers(service, documents, expected)
+        strangers = LoadGenerator(service, documents, expected)
         tally, memory = asyncio.run(strangers.press(times * capacity, minutes * 60))
         recovery = asyncio.run(strangers.recovery())
         killed, _ = asyncio.run(strangers.press(capacity / 2, 40, kill_after=10))
@@ -89,7 +89,7 @@ def benchmark(
     }
 
 
-class Strangers:
+class LoadGenerator:
     """Many clients that know nothing of each other."""
 
     def __init__(self, service: Serving, documents: Sequence[Document], expected: Sequence[Fields]) -> None:

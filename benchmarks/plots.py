@@ -38,9 +38,9 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
 
 
 def draw_curve(record: dict[str, Any], path: Path) -> None:
-    """Draw how F1 grows with labelled documents."""
+    """Draw how F1 grows with labeled documents."""
     points = record["points"]
-    with plot(path, "How many labels are enough", "labelled documents", "F1 on test documents") as axes:
+    with plot(path, "How many labels are enough", "labeled documents", "F1 on test documents") as axes:
         x, y = [p["documents"] for p in points], [100 * p["f1"]["mean"] for p in points]
         axes.errorbar(x, y, yerr=[100 * (p["f1"]["std"] or 0) for p in points], color=BLUE, marker="o", capsize=3)
         axes.margins(y=0.15)
@@ -53,8 +53,8 @@ def draw_curve(record: dict[str, Any], path: Path) -> None:
 def draw_sizes(ours: Sequence[Sized], others: Sequence[Sized], path: Path) -> None:
     """Draw F1 against millions of parameters, ours beside what others report."""
     with plot(path, "Size against F1, FUNSD with word boxes", "parameters, millions", "F1") as axes:
-        for points, colour, marker in ((others, "grey", "o"), (ours, ORANGE, "D")):
-            axes.scatter([p[1] for p in points], [p[2] for p in points], color=colour, marker=marker, zorder=3)
+        for points, color, marker in ((others, "gray", "o"), (ours, ORANGE, "D")):
+            axes.scatter([p[1] for p in points], [p[2] for p in points], color=color, marker=marker, zorder=3)
             height = float("-inf")
             for name, size, f1 in sorted(points, key=lambda point: point[2]):
                 height = max(f1, height + 0.5)  # no name on another
@@ -70,7 +70,7 @@ def draw_ablation(record: dict[str, Any], path: Path) -> None:
     variants = list(dict.fromkeys(row["variant"] for row in rows))
     groups = [(row["trained_in"], order) for row in rows if row["variant"] == variants[0] for order in row["f1"]]
     with plot(path, "The paper's 2×2, in good and bad order", "trained in → scored in", "F1") as axes:
-        for i, (variant, colour) in enumerate(zip(variants, ("grey", GREEN, ORANGE, BLUE), strict=False)):
+        for i, (variant, color) in enumerate(zip(variants, ("gray", GREEN, ORANGE, BLUE), strict=False)):
             of_variant = {row["trained_in"]: row["f1"] for row in rows if row["variant"] == variant}
             figures = [of_variant[trained][scored] for trained, scored in groups]
             at = [g + 0.2 * (i - 1.5) for g in range(len(groups))]
@@ -79,7 +79,7 @@ def draw_ablation(record: dict[str, Any], path: Path) -> None:
                 [100 * f["mean"] for f in figures],
                 0.19,
                 yerr=[100 * (f["std"] or 0) for f in figures],
-                color=colour,
+                color=color,
                 label=variant,
                 capsize=2,
             )

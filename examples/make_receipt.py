@@ -19,7 +19,7 @@ WIDTH, LINE, MARGIN = 760, 44, 48
 
 
 def lines() -> list[tuple[str, str, int]]:
-    """Give the receipt as (left, right, size) a line; a line without a right part is centred if it is the shop's."""
+    """Give the receipt as (left, right, size) a line; a line without a right part is centerd if it is the shop's."""
     total = sum(count * price for _, count, price in GOODS)
     paid = 50.0
     rows: list[tuple[str, str, int]] = [(SHOP[0], "", 34), *((text, "", 24) for text in SHOP[1:]), ("", "", 20)]
@@ -58,8 +58,8 @@ def photograph(paper: Image.Image, seed: int = 0) -> Image.Image:
     scene.paste(turned, ((width - turned.width) // 2, (height - turned.height) // 2), mask)
     light = np.linspace(1.06, 0.78, width)[None, :] * np.linspace(1.03, 0.9, height)[:, None]
     seen = np.asarray(scene.filter(ImageFilter.GaussianBlur(0.9)), float)
-    grey = (seen * light + noise.normal(0, 4, (height, width))).clip(0, 255)
-    warm = np.stack([grey * 1.0, grey * 0.97, grey * 0.9], axis=-1).clip(0, 255).astype(np.uint8)
+    gray = (seen * light + noise.normal(0, 4, (height, width))).clip(0, 255)
+    warm = np.stack([gray * 1.0, gray * 0.97, gray * 0.9], axis=-1).clip(0, 255).astype(np.uint8)
     return Image.fromarray(warm)
 
 

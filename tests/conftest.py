@@ -14,7 +14,7 @@ from formnet.encoding import load_tokenizer
 from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.readers import read
 from formnet.io.writers import write
-from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification
 from paper import LINES, text_pdf
 
 ROOT = Path(__file__).parent.parent
@@ -82,11 +82,11 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def model(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network that has learnt nothing, but finds something."""
+    """A network that has learned nothing, but finds something."""
     torch.manual_seed(1)
     labels = labels_of({"": TagScheme(("company", "date", "total"))})
     config = FormNetConfig.of_size("tiny", vocab_size=len(WORDS), attention_backend="blocked", **labels)
-    network = FormNetForTagging(config).eval()
+    network = FormNetForTokenClassification(config).eval()
     with torch.no_grad():
         network.classifier.weight.normal_(std=0.5)
         network.classifier.bias[0] = -1.0

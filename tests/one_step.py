@@ -47,16 +47,16 @@ def main(vocabulary: str, output: str, world: int) -> None:
     finetune.FormNetTrainer = pretrain.FormNetTrainer = OneStep  # type: ignore[misc]
     pretrain.Masker = SameEverywhere  # type: ignore[misc]
     # The same two documents in one step, whether one process has both or each has one.
-    optimisation = {"batch_pieces": 100_000, "bf16": False, "clip": 0}
+    optimization = {"max_batch_tokens": 100_000, "bf16": False, "clip": 0}
     for kind in KINDS:
         changes = {**STILL, "loss_on_paths": kind == "paths"}
         run = {"start": {"size": "tiny", "tokenizer": vocabulary, "changes": changes}, "output": f"{output}/{kind}"}
         if kind == "pages":
             # One after the other in one process.
-            alone = {"shuffle": 1, "optimisation": {**optimisation, "accumulate": 2 // world}}
+            alone = {"shuffle": 1, "optimization": {**optimization, "accumulate": 2 // world}}
             pretrain.pretrain(make_settings(PreTraining, {**run, **alone, "pages": [EXAMPLES], "steps": 1}, kind))
         else:
-            together = {"epochs": 1, "optimisation": {**optimisation, "batch_documents": 2 // world}}
+            together = {"epochs": 1, "optimization": {**optimization, "batch_documents": 2 // world}}
             finetune.finetune(make_settings(FineTuning, {**run, **together, "corpus": f"jsonl:{EXAMPLES}"}, kind))
 
 

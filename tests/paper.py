@@ -53,7 +53,7 @@ def form_pdf(value: str = "INV-4711") -> bytes:
 
 
 def stamped_scan(strips: int, stamp: str, *, in_a_form: bool = False) -> bytes:
-    """Write a PDF that is a grey picture in so many strips, or one in a form, with a line of text across its top."""
+    """Write a PDF that is a gray picture in so many strips, or one in a form, with a line of text across its top."""
     high = 792 / strips
     drawn = "".join(f"q 612 0 0 {high} 0 {high * i} cm /X Do Q\n" for i in range(strips))
     if in_a_form:  # where it is one unit large, and the form as large as the page
@@ -96,7 +96,7 @@ def drawn_letters(codes: bytes) -> bytes:
 
 
 def _pdf(objects: Sequence[bytes]) -> bytes:
-    """Put numbered objects into a file, with a table of where they are; the first is the catalogue."""
+    """Put numbered objects into a file, with a table of where they are; the first is the catalog."""
     file = BytesIO()
     file.write(b"%PDF-1.4\n")
     places = []

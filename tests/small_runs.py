@@ -25,7 +25,7 @@ def settings_for(vocabulary: Path, output: Path, **changes: object) -> FineTunin
         "start": {"size": "tiny", "tokenizer": str(vocabulary), "changes": QUICK},
         "output": output,
         "epochs": 3,
-        "optimisation": {"learning_rate": 3e-3, "batch_documents": 1, "bf16": False},
+        "optimization": {"learning_rate": 3e-3, "batch_documents": 1, "bf16": False},
         **changes,
     }
     return make_settings(FineTuning, data, "test")

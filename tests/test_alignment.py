@@ -26,9 +26,9 @@ def page_of(*lines: str, fields: dict[str, str] | None = None) -> Document:
                 texts.append(word)
                 boxes.append([x * 10, y * 20, (x + len(word)) * 10, y * 20 + 15])
             x += len(word) + 1
-    build = DocumentBuilder("page")
-    build.add_page(texts, boxes, 1000, 20 * len(lines) + 20)
-    return build.done(fields)
+    builder = DocumentBuilder("page")
+    builder.add_page(texts, boxes, 1000, 20 * len(lines) + 20)
+    return builder.build(fields)
 
 
 def said(document: Document, value: str, name: str = "") -> str:
@@ -107,7 +107,7 @@ def test_a_value_may_run_over_lines_and_columns() -> None:
     assert said(page_of("to 12 Main", "Street, Kelby"), "12 Main Street Kelby") == "12 Main Street, Kelby"
     columns = DocumentBuilder("columns")  # read column by column, but the value stands along the line
     columns.add_page(["Name", "Born", "Ann", "1990"], [[0, 0, 9, 9], [0, 20, 9, 29], [50, 0, 59, 9], [50, 20, 59, 29]])
-    assert said(columns.done(), "Name Ann") == "Name Ann"
+    assert said(columns.build(), "Name Ann") == "Name Ann"
 
 
 def test_the_occurrence_beside_the_name_is_chosen() -> None:
@@ -161,8 +161,8 @@ def test_a_word_belongs_to_one_entity() -> None:
 
 def test_entities_that_are_there_stay() -> None:
     document = page_of("Total 9.00 9.00", fields={"total": "9.00", "paid": "9.00"})
-    labelled = replace(document, entities=(document.entity("total", [1]),))
-    alignment = align(labelled)
+    labeled = replace(document, entities=(document.entity("total", [1]),))
+    alignment = align(labeled)
     assert [(e.label, e.words) for e in alignment.document.entities] == [("total", (1,)), ("paid", (2,))]
 
 
@@ -189,9 +189,9 @@ def test_every_stretch_of_words_is_found_again(words: list[str], draw: st.DataOb
     texts = [word for word in words if word.strip()]
     if not texts:
         return
-    build = DocumentBuilder("line")
-    build.add_page(texts, [[i * 10, 0, i * 10 + 9, 9] for i in range(len(texts))], 1000, 20)
-    document = build.done()
+    builder = DocumentBuilder("line")
+    builder.add_page(texts, [[i * 10, 0, i * 10 + 9, 9] for i in range(len(texts))], 1000, 20)
+    document = builder.build()
     start = draw.draw(st.integers(0, len(texts) - 1))
     stop = draw.draw(st.integers(start + 1, len(texts)))
     value = " ".join(texts[start:stop])
@@ -255,9 +255,9 @@ def test_coverage_on_real_documents(data: Path, corpus: str, share: float) -> No
     ],
 )
 def test_parts_of_other_things_are_no_amounts(words: str, value: str, where: int) -> None:
-    build = DocumentBuilder("a")
+    builder = DocumentBuilder("a")
     texts = words.split()
-    build.add_page(texts, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(texts))], 100, 200)
-    found = find(build.done(), value, "sum of all")
+    builder.add_page(texts, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(texts))], 100, 200)
+    found = find(builder.build(), value, "sum of all")
     assert isinstance(found, Match)
     assert found.words == (where,)

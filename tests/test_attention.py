@@ -56,7 +56,7 @@ def test_every_backend_is_the_dense_one(batch: int, length: int, radius: int, ri
     with torch.no_grad():  # FlexAttention has no backward on CPUs
         dense, fast = attend("dense", data, radius, rich), attend(backend, data, radius, rich)
     valid = data[2][..., None]
-    assert torch.allclose(fast.log_normaliser * valid, dense.log_normaliser * valid, atol=1e-5)
+    assert torch.allclose(fast.log_normalizer * valid, dense.log_normalizer * valid, atol=1e-5)
     assert torch.allclose(fast.values * valid[..., None], dense.values * valid[..., None], atol=1e-5)
 
 
@@ -69,9 +69,9 @@ def test_gradients_are_those_of_the_dense_one(batch: int, length: int, radius: i
     gradients = []
     for backend in ("dense", "blocked"):
         torch.manual_seed(1)
-        values, log_normaliser = attend(backend, data, radius, rich)
+        values, log_normalizer = attend(backend, data, radius, rich)
         loss = (values * torch.randn(values.shape) * valid[..., None]).sum()
-        loss = loss + (log_normaliser * torch.randn(log_normaliser.shape) * valid).sum()
+        loss = loss + (log_normalizer * torch.randn(log_normalizer.shape) * valid).sum()
         gradients.append(torch.autograd.grad(loss, leaves))
     for dense, fast in zip(*gradients, strict=True):
         assert torch.allclose(dense, fast, atol=1e-4, rtol=1e-4)
@@ -83,9 +83,9 @@ def test_compiled_tiles_are_the_plain_ones() -> None:
     leaves = [*data[0], *data[3].parameters()]
     results = []
     for backend in ("blocked", "compiled"):
-        values, log_normaliser = attend(backend, data, 84)
-        gradients = torch.autograd.grad(values.square().sum() + log_normaliser.sum(), leaves)
-        results.append([values, log_normaliser, *gradients])
+        values, log_normalizer = attend(backend, data, 84)
+        gradients = torch.autograd.grad(values.square().sum() + log_normalizer.sum(), leaves)
+        results.append([values, log_normalizer, *gradients])
     for plain, compiled in zip(*results, strict=True):
         assert torch.allclose(plain, compiled, atol=1e-3, rtol=1e-4)
 
@@ -132,7 +132,7 @@ def test_only_heads_that_need_care_are_done_again(monkeypatch: pytest.MonkeyPatc
     assert set(taken) == {1}
     valid = data[2][..., None]
     assert torch.allclose(fast.values * valid[..., None], dense.values * valid[..., None], atol=1e-4)
-    assert torch.allclose(fast.log_normaliser * valid, dense.log_normaliser * valid, rtol=1e-5)
+    assert torch.allclose(fast.log_normalizer * valid, dense.log_normalizer * valid, rtol=1e-5)
 
 
 def test_padding_changes_nothing() -> None:

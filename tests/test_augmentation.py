@@ -57,7 +57,7 @@ def test_words_missed_are_missing_from_entities(documents: list[Document]) -> No
         assert entity.text == " ".join(worse.texts[word] for word in entity.words)
 
 
-def test_a_letterhead_is_put_around_a_document_and_labelled_as_nothing(documents: list[Document]) -> None:
+def test_a_letterhead_is_put_around_a_document_and_labeled_as_nothing(documents: list[Document]) -> None:
     builder = DocumentBuilder("sender")
     builder.add_page(
         ["Elm", "Bakery", "12", "Mill", "Lane", "Bread", "4.50", "Thank", "you"],
@@ -65,7 +65,7 @@ def test_a_letterhead_is_put_around_a_document_and_labelled_as_nothing(documents
          (10, 50, 40, 60), (60, 50, 80, 60), (10, 70, 40, 80), (45, 70, 60, 80)],
         100, 100,
     )  # fmt: skip
-    sender = builder.done()
+    sender = builder.build()
     said = [("company", [0, 1]), ("address", [2, 3, 4]), ("thanks", [8])]
     sender = replace(sender, entities=tuple(sender.entity(*one) for one in said))
     (letterhead,) = letterheads_of([sender])

@@ -48,7 +48,7 @@ def test_bert_is_given_the_same_tags() -> None:
     inputs = {
         "input_ids": torch.tensor([[5, 6, 7, 0]]),
         "attention_mask": torch.tensor([[1, 1, 1, 0]]),
-        "first_piece": torch.tensor([[0, 2]]),
+        "first_token": torch.tensor([[0, 2]]),
         "labels": torch.tensor([[3, 0]]),
     }
     assert models.plain_inputs(inputs)["labels"].tolist() == [[3, -100, 0, -100]]

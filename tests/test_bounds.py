@@ -24,7 +24,7 @@ from formnet.io.images import size_of
 from formnet.io.readers import read
 from formnet.io.readers.jsonl import from_json
 from formnet.scale.service.auth import VARIABLE, load_digests
-from formnet.scale.service.errors import Refusal
+from formnet.scale.service.errors import ApiError
 from formnet.scale.service.reader import CHARACTERS, refuse_long
 from formnet.scale.service.request_body import LARGEST_BODIES, Store, _documents
 from formnet.scale.service.settings import Settings
@@ -44,10 +44,10 @@ def test_a_word_without_end_has_an_end(tokenizer: Tokenizer) -> None:
 
 
 def test_characters_have_a_limit_as_words_have() -> None:
-    build = DocumentBuilder("long")
-    build.add_page(["x" * (CHARACTERS * 1000), "x"], [[0, 0, 1, 1], [1, 0, 2, 1]], 2, 1)
+    builder = DocumentBuilder("long")
+    builder.add_page(["x" * (CHARACTERS * 1000), "x"], [[0, 0, 1, 1], [1, 0, 2, 1]], 2, 1)
     with pytest.raises(LimitError, match="characters"):
-        refuse_long(build.done(), SETTINGS)
+        refuse_long(builder.build(), SETTINGS)
 
 
 def test_hocr_that_promises_words_without_end_is_read_in_time(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_bodies_are_held_up_to_a_limit() -> None:
     store = Store(Settings(max_bytes=100))
     with store.shelf() as one, store.shelf() as other:
         one(100 * LARGEST_BODIES)
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(ApiError) as refused:
             other(1)
         assert refused.value.status == 503
     assert store.held == 0
@@ -109,17 +109,17 @@ def test_pages_within_pages_are_read_once(tmp_path: Path) -> None:
 
 
 def test_messages_quote_no_more_than_is_read() -> None:
-    build = DocumentBuilder("a")
+    builder = DocumentBuilder("a")
     with pytest.raises(DocumentError) as told:
-        build.add_page(["\0" * 1_000_000], [[float("nan"), 0, 1, 1]])
+        builder.add_page(["\0" * 1_000_000], [[float("nan"), 0, 1, 1]])
     assert len(str(told.value)) <= LONGEST_MESSAGE + 1
     assert str(FormNetError("short")) == "short"
 
 
 def test_repairs_are_not_remembered_without_end() -> None:
-    build = DocumentBuilder("a")
-    build.add_page(["x"] * 20_000, [[9, 9, 0, 0]] * 20_000, 10, 10)
-    assert len(build.done().repairs) == MOST_REPAIRS
+    builder = DocumentBuilder("a")
+    builder.add_page(["x"] * 20_000, [[9, 9, 0, 0]] * 20_000, 10, 10)
+    assert len(builder.build().repairs) == MOST_REPAIRS
 
 
 def test_keys_that_are_none_do_not_open_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,10 +193,10 @@ def test_the_service_looks_at_words_only() -> None:
 
 
 def test_repairs_are_bounded_whatever_is_mended() -> None:
-    build = DocumentBuilder("a")
-    build.add_page(["w"], [[0, 0, 1, 1]], 9, 9)
-    build.add_entity("a", [0])
-    build.add_entity("b", [0])
+    builder = DocumentBuilder("a")
+    builder.add_page(["w"], [[0, 0, 1, 1]], 9, 9)
+    builder.add_entity("a", [0])
+    builder.add_entity("b", [0])
     for _ in range(MOST_REPAIRS + 50):
-        build.add_link(0, 1)
-    assert len(build.done().repairs) == MOST_REPAIRS
+        builder.add_link(0, 1)
+    assert len(builder.build().repairs) == MOST_REPAIRS

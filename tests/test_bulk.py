@@ -241,7 +241,7 @@ def test_poison_costs_only_itself(model: Path, cluster: dict[str, str], tmp_path
     assert [row["status"] for row in lines] == ["ok", "error", "error"]
     assert "is not JSON" in lines[1]["reason"]
     assert "extraction from it crashed" in lines[2]["reason"]
-    assert names["a.png"]["read_by"] == ["poison 1"]
+    assert names["a.png"]["text_source"] == ["poison 1"]
     assert names["a.png"]["id"] == str(folder / "a.png")
     errors = [row for part in sorted(output.glob("errors/*")) for row in read_table(part).to_pylist()]
     assert len(errors) == summary["errors"] == len([row for row in rows if row["status"] == "error"]) == 9
@@ -277,4 +277,4 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
 def test_parts_can_be_read_as_one_table(reference: Path) -> None:
     assert read_table(reference / "entities").num_rows == 240
     schema = ParquetFile(next(reference.glob("entities/*"))).schema_arrow
-    assert schema.names == ["id", "source", "status", "reason", "pages", "words", "read_by", "entities"]
+    assert schema.names == ["id", "source", "status", "reason", "pages", "words", "text_source", "entities"]

@@ -24,18 +24,18 @@ from formnet.scale.bulk import read_stage as reading
 from formnet.scale.bulk import retrying_file as patience
 from formnet.scale.bulk import storage as places
 from formnet.scale.bulk.run import Bulk, run
-from formnet.scale.bulk.storage import Place, find_place
+from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.isolation import within_memory
 from plain_documents import documents
 
 
 def test_a_place_is_a_path_or_a_url(tmp_path: Path) -> None:
     for address in (str(tmp_path), tmp_path.as_uri(), f"local://{tmp_path}"):  # pyarrow's, and fsspec's
-        folder = find_place(address) / "a" / "b"
+        folder = storage_path(address) / "a" / "b"
         folder.make_folder()
         (folder / "two.pdf").write(b"2")
         (folder / "one.pdf").write(b"1")
-        assert [file.address for file in find_place(address).files()] == [
+        assert [file.address for file in storage_path(address).files()] == [
             f"{address}/a/b/one.pdf",
             f"{address}/a/b/two.pdf",
         ]
@@ -46,16 +46,16 @@ def test_a_place_is_a_path_or_a_url(tmp_path: Path) -> None:
         assert (folder / "three.pdf").kind == "nothing"
         shutil.rmtree(tmp_path / "a")
     with pytest.raises(SettingsError, match="no filesystem that is known here"):
-        find_place("nowhere://at/all")
+        storage_path("nowhere://at/all")
 
 
 def test_a_url_keeps_its_options() -> None:
-    place = places.Place("s3://bucket/folder?region=eu-west-1", None, "bucket/folder") / "a.pdf"
+    place = places.StoragePath("s3://bucket/folder?region=eu-west-1", None, "bucket/folder") / "a.pdf"
     assert (place.address, place.path) == ("s3://bucket/folder/a.pdf?region=eu-west-1", "bucket/folder/a.pdf")
 
 
 def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = find_place(str(tmp_path)) / "part.parquet"
+    place = storage_path(str(tmp_path)) / "part.parquet"
     place.write(b"old")
 
     def full(_: int) -> None:
@@ -74,30 +74,30 @@ def test_every_line_is_in_one_shard(shard: int, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_bytes(b"\n\n".join(texts))  # blank lines, and no end of the last
     for ranges, read in (
-        (list(plan._cut(find_place(str(source)), shard) or ()), records.lines),
+        (list(plan._cut(storage_path(str(source)), shard) or ()), records.lines),
         (list(plan._cut(_packed(source), shard) or ()), records.packed_lines),
     ):
-        place = find_place(str(source if read is records.lines else _packed(source).path))
+        place = storage_path(str(source if read is records.lines else _packed(source).path))
         found = [record.raw for one in ranges for record in read(place, one.start, one.stop)]
         assert [raw.strip() for raw in found if raw] == texts
 
 
-def _packed(source: Path) -> places.Place:
+def _packed(source: Path) -> places.StoragePath:
     packed = source.with_name("b.jsonl.gz")
     packed.write_bytes(gzip.compress(source.read_bytes()))
-    return find_place(str(packed))
+    return storage_path(str(packed))
 
 
 def test_lines_too_long_and_packing_that_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "LONGEST_LINE", 20)
     source = tmp_path / "a.jsonl"
     source.write_bytes(b'{"a": 1}\n' + b"x" * 50 + b'\n{"a": 2}\n')
-    found = list(records.lines(find_place(str(source)), 0, 1000))
+    found = list(records.lines(storage_path(str(source)), 0, 1000))
     assert [record.raw for record in found] == [b'{"a": 1}\n', None, b'{"a": 2}\n']
     assert "is longer than" in (found[1].reason or "")
     broken = tmp_path / "a.jsonl.gz"
     broken.write_bytes(gzip.compress(b'{"a": 1}\n' * 3)[:-4])
-    *good, last = records.packed_lines(find_place(str(broken)), 0)
+    *good, last = records.packed_lines(storage_path(str(broken)), 0)
     assert len(good) == 3
     assert "cannot be unpacked" in (last.reason or "")
 
@@ -105,9 +105,9 @@ def test_lines_too_long_and_packing_that_ends_early(tmp_path: Path, monkeypatch:
 def test_rows_are_read_by_row_group(tmp_path: Path) -> None:
     source = tmp_path / "a.parquet"
     write(documents(150), source)  # in groups of 64
-    ranges = list(plan._cut(find_place(str(source)), 20) or ())
+    ranges = list(plan._cut(storage_path(str(source)), 20) or ())
     assert [one.follows for one in ranges] == [False, True, True, True, False, True, True, False]
-    found = [json.loads(r.raw)["id"] for one in ranges for r in records.rows(find_place(str(source)), *one[2:4])]
+    found = [json.loads(r.raw)["id"] for one in ranges for r in records.rows(storage_path(str(source)), *one[2:4])]
     assert found == [f"document {number}" for number in range(150)]
 
 
@@ -115,7 +115,7 @@ def test_rows_that_unpack_without_end_are_refused_alone(tmp_path: Path) -> None:
     pages = {"width": 9.0, "height": 9.0, "boxes": [[0.0, 0.0, 1.0, 1.0]]}
     rows = [{"id": name, "words": [word], **pages} for name, word in (("a", "w" * (80 << 20)), ("b", "w"))]
     write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet", compression="zstd")
-    large, small = records.rows(find_place(str(tmp_path / "a.parquet")), 0, 2)
+    large, small = records.rows(storage_path(str(tmp_path / "a.parquet")), 0, 2)
     assert "longer than 64 MiB" in (large.reason or "")
     assert json.loads(small.raw or b"")["words"] == ["w"]
 
@@ -125,7 +125,7 @@ def test_a_few_bytes_that_unpack_to_many_cost_only_themselves(tmp_path: Path) ->
     file = tmp_path / "bomb.parquet"
     write_table(pa.table({"id": ["x" * 2**22] * 256}), file)
     assert file.stat().st_size < 2**20
-    found = list(within_memory(records.rows(find_place(str(file)), 0, 256), 2**26))
+    found = list(within_memory(records.rows(storage_path(str(file)), 0, 256), 2**26))
     assert len(found) == 256
     assert all(record.raw is None and "cannot be read" in str(record.reason) for record in found)
 
@@ -141,7 +141,7 @@ def test_a_row_that_cannot_be_had_costs_its_group_and_no_other(tmp_path: Path, m
             yield row
 
     monkeypatch.setattr(records, "each_row", starving)
-    found = list(records.rows(find_place(str(file)), 0, 6))
+    found = list(records.rows(storage_path(str(file)), 0, 6))
     assert [record.position for record in found] == [*range(6)]
     assert [record.raw and json.loads(record.raw)["id"] for record in found] == ["a", None, None, "d", "e", "f"]
 
@@ -167,7 +167,7 @@ def test_inputs_of_every_kind_are_listed_in_order(tmp_path: Path, monkeypatch: p
     with pytest.raises(SettingsError, match="no such file or folder"):
         names(f"{tmp_path}/nothing")
     with pytest.raises(SettingsError, match="holds no file that can be read"):
-        plan.write_plan(f"{tmp_path}/*.tiff", find_place(str(tmp_path)), 1)
+        plan.write_plan(f"{tmp_path}/*.tiff", storage_path(str(tmp_path)), 1)
 
 
 def test_few_blocks_for_many_shards(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_few_blocks_for_many_shards(tmp_path: Path) -> None:
     scans.mkdir()
     for number in range(30):
         (scans / f"{number:02}.pdf").write_bytes(b"x")
-    output = find_place(str(tmp_path))
+    output = storage_path(str(tmp_path))
     written = plan.write_plan(str(scans), output, 2)
     assert written == (15, 30)
     assert len(plan.in_blocks(plan.missing_shards(output, np.zeros(15, np.bool_)), 100)) == 15
@@ -239,14 +239,14 @@ def test_a_store_that_stumbles_is_asked_again(
     monkeypatch.setattr(Stumbling, "fails", fails)
     monkeypatch.setattr(patience, "PAUSES", (0.0, 0.0))
     write(documents(40), tmp_path / name)
-    place = find_place(f"stumbling://{tmp_path}/{name}")
+    place = storage_path(f"stumbling://{tmp_path}/{name}")
     kind = {"many.parquet": "rows", "many.jsonl": "lines", "many.jsonl.gz": "packed"}[name]
 
-    def taken(place: Place) -> list[Any]:
+    def taken(place: StoragePath) -> list[Any]:
         return list(records.READERS[kind](place, 0, 2**40 if kind != "rows" else 40))
 
     if fails == 2:
-        assert taken(place) == taken(find_place(str(tmp_path / name)))
+        assert taken(place) == taken(storage_path(str(tmp_path / name)))
         (tmp_path / "fetched").mkdir()
         copy = reading._fetched(place, tmp_path / "fetched")
         assert copy.read_bytes() == (tmp_path / name).read_bytes()
@@ -256,4 +256,4 @@ def test_a_store_that_stumbles_is_asked_again(
         with pytest.raises(OSError, match="slow down"):
             taken(place)
     with pytest.raises(FileNotFoundError):
-        find_place(f"stumbling://{tmp_path}/none").open()
+        storage_path(f"stumbling://{tmp_path}/none").open()

@@ -31,7 +31,7 @@ def test_real_answers(name: str, num_pages: int, num_words: int, opening: str, b
     assert " ".join(document.texts).startswith(opening)
     assert document.boxes[0].tolist() == pytest.approx(box, abs=0.06)
     service = {"azure": "Azure Document Intelligence", "textract": "Amazon Textract"}[name.partition("/")[0]]
-    assert {page.read_by for page in document.pages} == {service}
+    assert {page.text_source for page in document.pages} == {service}
     assert all(page.confidences is not None for page in document.pages)
 
 
@@ -103,7 +103,7 @@ def test_document_ai(tmp_path: Path) -> None:
     assert boxes(document) == [[0, 0, 100, 10], [100, 0, 200, 10], [1, 2, 3, 4]]
     assert [page.width for page in document.pages] == [200, 20]
     assert document.pages[0].confidences is not None
-    assert document.pages[0].read_by == "Google Document AI"
+    assert document.pages[0].text_source == "Google Document AI"
     assert only(saved(tmp_path, {"document": google()})) == document
 
 

@@ -151,9 +151,9 @@ def test_view_graph(examples: Path, tmp_path: Path) -> None:
     assert "35 words" in said
     with Image.open(out) as picture:
         assert max(picture.size) == 2000
-        colours = np.array([colour for _, colour in picture.convert("RGB").getcolors(2**24) or []])
+        colors = np.array([color for _, color in picture.convert("RGB").getcolors(2**24) or []])
     for meant in (ALONG, ACROSS):
-        assert (np.abs(colours - meant).max(axis=1) < 16).any()
+        assert (np.abs(colors - meant).max(axis=1) < 16).any()
 
 
 def test_view_graph_over_a_scan(data: Path, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
         },
         "output": str(tmp_path / "run"),
         "epochs": 2,
-        "optimisation": {"learning_rate": 3e-3},
+        "optimization": {"learning_rate": 3e-3},
     }
     config = tmp_path / "run.yaml"
     config.write_text(json.dumps(settings))
@@ -226,11 +226,11 @@ def test_train_evaluate_and_the_experiments_around_them(tmp_path: Path, examples
     told = json.loads(stdout("evaluate", str(tmp_path / "run"), corpus, "--order", "raster", "--json"))
     assert {"entities", "words", "calibration", "fields"} <= set(told["orders"]["raster"])
 
-    labelled = tmp_path / "labelled.jsonl"
-    assert "2 documents" in formnet("label", str(tmp_path / "run"), corpus, str(labelled))
+    labeled = tmp_path / "labeled.jsonl"
+    assert "2 documents" in formnet("label", str(tmp_path / "run"), corpus, str(labeled))
     sure = tmp_path / "sure.jsonl"
     formnet("label", str(tmp_path / "run"), corpus, str(sure), "--drop-below", "1", "--documents", "1")
-    assert [document.texts for document in read(labelled)] == [d.texts for d in read(examples / "documents.jsonl")]
+    assert [document.texts for document in read(labeled)] == [d.texts for d in read(examples / "documents.jsonl")]
     assert [len(document.entities) for document in read(sure)] == [0]
 
     repeated = json.loads(stdout("experiment", str(config), "--test", corpus, "--seed", "0", "--seed", "1"))

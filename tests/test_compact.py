@@ -12,7 +12,7 @@ from formnet.encoding.tokenizer import cut
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.readers import read
-from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification
 from formnet.modeling.quantization import WEIGHTS, compress, prune_vocabulary, restore
 from formnet.training.config import Start
 from formnet.training.initialization import load_start
@@ -33,7 +33,7 @@ def extractor(tokenizer: Tokenizer, documents: list[Document]) -> Extractor:
     torch.manual_seed(0)
     labels = labels_of({"": TagScheme.of(documents)})
     config = FormNetConfig.of_size("tiny", vocab_size=tokenizer.get_vocab_size(), attention_backend="blocked", **labels)
-    return Extractor(FormNetForTagging(config).eval(), tokenizer)
+    return Extractor(FormNetForTokenClassification(config).eval(), tokenizer)
 
 
 def test_eight_bits_are_near_enough() -> None:
@@ -82,11 +82,15 @@ def test_a_pruned_vocabulary_says_the_same_of_what_it_has_seen(
 
 def test_training_starts_from_a_compact_model(extractor: Extractor, documents: list[Document], tmp_path: Path) -> None:
     extractor.save_pretrained(tmp_path, compact=True)
-    same = load_start(Start(checkpoint=tmp_path), FormNetForTagging, **labels_of({"": TagScheme.of(documents)}))
+    same = load_start(
+        Start(checkpoint=tmp_path), FormNetForTokenClassification, **labels_of({"": TagScheme.of(documents)})
+    )
     assert same.new == frozenset()
-    others = load_start(Start(checkpoint=tmp_path), FormNetForTagging, **labels_of({"": TagScheme(("other",))}))
+    others = load_start(
+        Start(checkpoint=tmp_path), FormNetForTokenClassification, **labels_of({"": TagScheme(("other",))})
+    )
     assert {name.partition(".")[0] for name in others.new} == {"classifier"}
-    assert isinstance(extractor.model, FormNetForTagging)
+    assert isinstance(extractor.model, FormNetForTokenClassification)
     ours, stored = extractor.model.formnet.norm.weight, others.model.formnet.norm.weight
     assert torch.allclose(ours, stored, atol=1e-2)
     matrices = (extractor.model.formnet.layers[0].query.weight, others.model.formnet.layers[0].query.weight)
@@ -96,13 +100,13 @@ def test_training_starts_from_a_compact_model(extractor: Extractor, documents: l
 @pytest.mark.parametrize("compact", [False, True])
 def test_tags_keep_their_weights_by_name(extractor: Extractor, tmp_path: Path, compact: bool) -> None:
     extractor.save_pretrained(tmp_path, compact=compact)
-    assert isinstance(extractor.model, FormNetForTagging)
+    assert isinstance(extractor.model, FormNetForTokenClassification)
     had = extractor.model.config.label2id
     (scheme,) = extractor.heads.values()
     types = tuple(reversed(scheme.entity_types))
     for more in ((), ("iban",)):
         labels = labels_of({"": TagScheme((*more, *types))})
-        begun = load_start(Start(checkpoint=tmp_path), FormNetForTagging, **labels)
+        begun = load_start(Start(checkpoint=tmp_path), FormNetForTokenClassification, **labels)
         assert begun.new == ({"classifier.weight", "classifier.bias"} if more else frozenset())
         for name, number in labels["label2id"].items():
             if name in had:
@@ -115,7 +119,7 @@ def test_weights_that_are_missing_or_broken_are_explained(extractor: Extractor, 
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(SettingsError, match="cannot begin from"):
-        load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+        load_start(Start(checkpoint=tmp_path), FormNetForTokenClassification)
     weights.unlink()
     with pytest.raises(SettingsError, match=r"neither model\.safetensors nor"):
-        load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+        load_start(Start(checkpoint=tmp_path), FormNetForTokenClassification)

@@ -28,14 +28,14 @@ def test_only_ranges_of_dates_are_taken_apart(text: str, parts: tuple[str, ...])
 
 
 def test_parts_share_the_box_and_entities_keep_their_words() -> None:
-    build = DocumentBuilder("order")
-    build.add_page(
+    builder = DocumentBuilder("order")
+    builder.add_page(
         ["Flight", "05/28/20-06/03/20"], [[0, 0, 60, 10], [100, 0, 270, 10]], 300, 50, confidences=[0.9, 0.8]
     )
-    build.add_page(["Total", "9.00"], [[0, 0, 50, 10], [60, 0, 90, 10]], 300, 50)
-    build.add_entity("flight", [1])
-    build.add_entity("total", [3])
-    document = split_ranges(build.done())
+    builder.add_page(["Total", "9.00"], [[0, 0, 50, 10], [60, 0, 90, 10]], 300, 50)
+    builder.add_entity("flight", [1])
+    builder.add_entity("total", [3])
+    document = split_ranges(builder.build())
     assert document.texts == ("Flight", "05/28/20", "-", "06/03/20", "Total", "9.00")
     assert np.allclose(document.boxes[1:4], [[100, 0, 180, 10], [180, 0, 190, 10], [190, 0, 270, 10]])
     assert document.pages[0].confidences is not None

@@ -68,10 +68,10 @@ def test_a_hundred_thousand_words_in_one_call() -> None:
 
 
 def test_entities_with_scores_never_over_a_page_break() -> None:
-    build = DocumentBuilder("form")
+    builder = DocumentBuilder("form")
     for _ in range(2):
-        build.add_page(["x", "y"], [[0, 0, 4, 4], [5, 0, 9, 4]], 10, 10)
-    document = build.done()
+        builder.add_page(["x", "y"], [[0, 0, 4, 4], [5, 0, 9, 4]], 10, 10)
+    document = builder.build()
     scores = np.zeros((1, 5, len(SCHEME)))
     wanted = ["O", "B-a", "E-a", "S-b"]
     for word, tag in enumerate(wanted):
@@ -85,20 +85,20 @@ def test_entities_with_scores_never_over_a_page_break() -> None:
 
 
 def test_certain_scores_give_certain_entities() -> None:
-    build = DocumentBuilder("form")
-    build.add_page(list("wxyz"), [[i * 5, 0, i * 5 + 4, 4] for i in range(4)], 30, 10)
+    builder = DocumentBuilder("form")
+    builder.add_page(list("wxyz"), [[i * 5, 0, i * 5 + 4, 4] for i in range(4)], 30, 10)
     scores = np.zeros((1, 4, len(SCHEME)))
     for word, tag in enumerate(["B-a", "I-a", "E-a", "O"]):
         scores[0, word, SCHEME.names.index(tag)] = 40
-    ((entity,),) = decode(scores, [build.done()], SCHEME)
+    ((entity,),) = decode(scores, [builder.build()], SCHEME)
     assert (entity.label, entity.words, entity.text) == ("a", (0, 1, 2), "w x y")
     assert entity.score == pytest.approx(1.0)
 
 
 def test_what_a_document_has_once_is_its_likeliest_value() -> None:
-    build = DocumentBuilder("receipt")
-    build.add_page(["9.00", "8.00", "9.00", "Elm", "."], [[i * 5, 0, i * 5 + 4, 4] for i in range(5)], 30, 10)
-    document = build.done()
+    builder = DocumentBuilder("receipt")
+    builder.add_page(["9.00", "8.00", "9.00", "Elm", "."], [[i * 5, 0, i * 5 + 4, 4] for i in range(5)], 30, 10)
+    document = builder.build()
     scores = np.full((1, 7, len(SCHEME)), -30.0)  # two words of padding
     scores[0, :, 0] = 0
     for word, odds in ((0, 0.4), (1, 0.48), (2, 0.38)):  # none is likelier than not
@@ -111,4 +111,4 @@ def test_what_a_document_has_once_is_its_likeliest_value() -> None:
     assert (entity.label, entity.text, entity.words, entity.score) == ("a", "9.00", (0,), pytest.approx(0.78))
     scores[0, 3, SCHEME.names.index("S-b")] = scores[0, 3, SCHEME.names.index("S-a")] = np.log(0.45 / 0.1)
     assert len(decode(scores, [document], SCHEME, once=True)[0]) == 2  # no word is of two values
-    assert decode(scores[:, :0], [DocumentBuilder("empty").done()], SCHEME, once=True) == [[]]
+    assert decode(scores[:, :0], [DocumentBuilder("empty").build()], SCHEME, once=True) == [[]]

@@ -17,22 +17,22 @@ coordinates = st.floats(-1e6, 1e6, allow_nan=False)
 
 
 def one_page(texts: list[str], boxes: object) -> Document:
-    build = DocumentBuilder("a form")
-    build.add_page(texts, boxes, 100, 200)
-    return build.done()
+    builder = DocumentBuilder("a form")
+    builder.add_page(texts, boxes, 100, 200)
+    return builder.build()
 
 
 def test_words_are_numbered_through_all_pages() -> None:
-    build = DocumentBuilder("two pages")
-    build.add_page(["a", "b"], [[0, 0, 1, 1], [2, 0, 3, 1]], 10, 10, confidences=[0.5, 1.0])
-    build.add_page(["c"], [[5, 5, 10, 10]], 20, 10)
-    build.add_entity("letter", [2])
-    document = build.done()
+    builder = DocumentBuilder("two pages")
+    builder.add_page(["a", "b"], [[0, 0, 1, 1], [2, 0, 3, 1]], 10, 10, confidences=[0.5, 1.0])
+    builder.add_page(["c"], [[5, 5, 10, 10]], 20, 10)
+    builder.add_entity("letter", [2])
+    document = builder.build()
     assert document.texts == ("a", "b", "c")
     assert document.page_of_word.tolist() == [0, 0, 1]
     assert document.entities[0].page == 1
     assert document.entities[0].boxes == ((5, 5, 10, 10),)
-    assert document.pages[1].normalised_boxes.tolist() == [[0.25, 0.5, 0.5, 1.0]]
+    assert document.pages[1].normalized_boxes.tolist() == [[0.25, 0.5, 0.5, 1.0]]
     assert [word.confidence for word in document.words] == [0.5, 1.0, None]
     assert "'a b'" in repr(document)
     assert "20 × 10" in repr(document)
@@ -118,9 +118,9 @@ def test_one_bad_word_does_not_change_the_page() -> None:
 
 
 def test_a_size_half_given_is_kept() -> None:
-    build = DocumentBuilder("half")
-    build.add_page(["a"], [[10, 10, 20, 20]], width=612)
-    assert (build.done().pages[0].width, build.done().pages[0].height) == (612, 30)
+    builder = DocumentBuilder("half")
+    builder.add_page(["a"], [[10, 10, 20, 20]], width=612)
+    assert (builder.build().pages[0].width, builder.build().pages[0].height) == (612, 30)
 
 
 def test_impossible_pages_are_refused() -> None:
@@ -135,15 +135,15 @@ def test_a_page_much_too_small_grows() -> None:
 
 
 def test_dropped_words_renumber_entities_and_links() -> None:
-    build = DocumentBuilder("form")
-    build.add_page(["", "Name:", " ", "Ann", "Lee"], [[i, 0, i + 1, 1] for i in range(5)], 9, 9)
-    build.add_entity("question", [0, 1])
-    build.add_entity("nothing", [2])
-    build.add_entity("answer", [3, 4])
-    build.add_link(0, 2)
-    build.add_link(1, 2)
-    build.add_link(0, 2)
-    document = build.done()
+    builder = DocumentBuilder("form")
+    builder.add_page(["", "Name:", " ", "Ann", "Lee"], [[i, 0, i + 1, 1] for i in range(5)], 9, 9)
+    builder.add_entity("question", [0, 1])
+    builder.add_entity("nothing", [2])
+    builder.add_entity("answer", [3, 4])
+    builder.add_link(0, 2)
+    builder.add_link(1, 2)
+    builder.add_link(0, 2)
+    document = builder.build()
     assert [(e.label, e.words, e.text) for e in document.entities] == [
         ("question", (0,), "Name:"),
         ("answer", (1, 2), "Ann Lee"),
@@ -153,17 +153,17 @@ def test_dropped_words_renumber_entities_and_links() -> None:
 
 
 def test_entities_stay_on_one_page_and_within_the_words() -> None:
-    build = DocumentBuilder("form")
-    build.add_page(["a"], [[0, 0, 1, 1]], 9, 9)
-    build.add_page(["b"], [[0, 0, 1, 1]], 9, 9)
-    document = build.done()
+    builder = DocumentBuilder("form")
+    builder.add_page(["a"], [[0, 0, 1, 1]], 9, 9)
+    builder.add_page(["b"], [[0, 0, 1, 1]], 9, 9)
+    document = builder.build()
     with pytest.raises(DocumentError, match="page break"):
         document.entity("x", [0, 1])
     for words in ([], [2], [-1], [0, 0]):
         with pytest.raises(DocumentError, match="distinct words between 0 and 1"):
             document.entity("x", words)
     with pytest.raises(DocumentError, match="has 2 words"):
-        build.add_entity("x", [2])
+        builder.add_entity("x", [2])
 
 
 def test_an_entity_over_two_lines_has_a_box_for_each() -> None:

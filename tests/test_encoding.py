@@ -40,10 +40,10 @@ def real(request: pytest.FixtureRequest, data: Path) -> Tokenizer:
 
 
 def form(texts: list[str], pages: int = 1) -> Document:
-    build = DocumentBuilder("form")
+    builder = DocumentBuilder("form")
     for _ in range(pages):
-        build.add_page(texts, [[i * 20, 5, i * 20 + 12, 15] for i in range(len(texts))], 20 * len(texts) + 20, 40)
-    return build.done()
+        builder.add_page(texts, [[i * 20, 5, i * 20 + 12, 15] for i in range(len(texts))], 20 * len(texts) + 20, 40)
+    return builder.build()
 
 
 def same(one: EncodedDocument, other: EncodedDocument) -> bool:
@@ -57,11 +57,11 @@ def same(one: EncodedDocument, other: EncodedDocument) -> bool:
 
 def check_word_map(encoded: EncodedDocument, words: int) -> None:
     assert encoded.num_words == words
-    assert len(set(encoded.piece_word.tolist())) == words  # none without a piece
+    assert len(set(encoded.word_ids.tolist())) == words  # none without a piece
     back = [piece for word in range(words) for piece in encoded.pieces_of(word)]
     assert back == list(range(len(encoded)))  # pieces → words → pieces
     for word in range(words):
-        assert (encoded.piece_word[list(encoded.pieces_of(word))] == word).all()
+        assert (encoded.word_ids[list(encoded.pieces_of(word))] == word).all()
 
 
 strange = ["", " ", "😀", "中文字", "a" * 5_000, "\u200b", "\x00", "👩‍👩‍👧‍👧", "é" * 3, "­", "total", "...", "‮", "𝔉𝔬𝔯𝔪"]
@@ -92,10 +92,10 @@ def test_cutting_each_different_word_once_changes_nothing(small: Tokenizer, word
 
 
 def test_pieces_share_the_words_width_by_characters(small: Tokenizer) -> None:
-    build = DocumentBuilder("form")
-    build.add_page(["totals", "9.00"], [[0, 0, 60, 10], [100, 20, 140, 30]], 500, 1000)
-    encoded = Encoder(small)(build.done())
-    assert encoded.piece_boxes.tolist() == [
+    builder = DocumentBuilder("form")
+    builder.add_page(["totals", "9.00"], [[0, 0, 60, 10], [100, 20, 140, 30]], 500, 1000)
+    encoded = Encoder(small)(builder.build())
+    assert encoded.token_boxes.tolist() == [
         [0, 0, 50, 10],
         [50, 0, 60, 10],
         [100, 20, 110, 30],
@@ -103,16 +103,16 @@ def test_pieces_share_the_words_width_by_characters(small: Tokenizer) -> None:
         [120, 20, 130, 30],
         [130, 20, 140, 30],
     ]
-    assert encoded.first_piece.tolist() == [0, 2]
+    assert encoded.first_token.tolist() == [0, 2]
 
 
 def test_pages_are_stacked_and_their_graphs_kept_apart(small: Tokenizer) -> None:
     encoded = Encoder(small)(form(["a", "b", "total"], pages=3))
-    tops = encoded.piece_boxes[::3, 1]
+    tops = encoded.token_boxes[::3, 1]
     assert np.diff(tops).tolist() == pytest.approx([tops[1] - tops[0]] * 2)
     assert tops[1] - tops[0] >= PAGE_GAP
     page = np.arange(9) // 3
-    for word, row in enumerate(encoded.neighbours):
+    for word, row in enumerate(encoded.neighbors):
         assert (page[row[row >= 0]] == page[word]).all()
         assert (row >= 0).any()
 
@@ -124,7 +124,7 @@ def test_a_document_of_eleven_thousand_words_is_encoded_whole(data: Path, real: 
     assert len(encoded) >= longest.num_words
     check_word_map(encoded, longest.num_words)
     assert (
-        np.diff(encoded.piece_boxes[encoded.first_piece][np.flatnonzero(np.diff(longest.page_of_word)), 1]) > 0
+        np.diff(encoded.token_boxes[encoded.first_token][np.flatnonzero(np.diff(longest.page_of_word)), 1]) > 0
     ).all()
 
 
@@ -148,7 +148,7 @@ def test_any_batch_gives_each_document_back(small: Tokenizer, batch: list[list[s
 
 
 def test_a_document_without_pages(small: Tokenizer) -> None:
-    encoded = Encoder(small)(DocumentBuilder("empty").done())
+    encoded = Encoder(small)(DocumentBuilder("empty").build())
     assert len(encoded) == encoded.num_words == 0
     assert same(encoded, uncollate(collate([encoded, Encoder(small)(form(["a"]))], 0))[0])
 

@@ -138,7 +138,7 @@ def test_the_global_token_is_one_more_key_and_sees_all() -> None:
 
 
 def test_message_passing() -> None:
-    """m_ij = MLP([h_i; h_j; e_ij]), one-head attention over neighbours, skip, LayerNorm; each edge on its own."""
+    """m_ij = MLP([h_i; h_j; e_ij]), one-head attention over neighbors, skip, LayerNorm; each edge on its own."""
     config = FormNetConfig.of_size("tiny", hidden_dropout_prob=0.0)
     width = config.hidden_size
     layer = GraphLayer(config)

@@ -20,7 +20,7 @@ from formnet.evaluation import entity_counts, field_counts, word_counts
 from formnet.evaluation.calibration import fit_temperature, passing_share, reliability
 from formnet.evaluation.counts import Counts, bootstrap, sum_counts
 from formnet.evaluation.entities import gold_spans, spans_of
-from formnet.evaluation.evaluate import Judged, judge, unknown_labels
+from formnet.evaluation.evaluate import DocumentResult, judge, unknown_labels
 from formnet.evaluation.fields import best_values, right_entities, same_value
 from formnet.extraction.decoding import decode
 from formnet.extraction.extractor import Extractor
@@ -29,12 +29,12 @@ SCHEME = TagScheme(("header", "question", "answer"))
 
 
 def test_a_value_is_missed_once_and_found_anywhere() -> None:
-    build = DocumentBuilder("a")
-    build.add_page(list("abcdef"), [[i, 0, i + 1, 1] for i in range(6)], 6, 1)
+    builder = DocumentBuilder("a")
+    builder.add_page(list("abcdef"), [[i, 0, i + 1, 1] for i in range(6)], 6, 1)
     places = [Span("total", 1, 2), Span("total", 4, 5), Span("date", 0, 1), Span("date", 3, 4), Span("line", 5, 6)]
-    document = build.done({"total": "b", "date": "a"})
+    document = builder.build({"total": "b", "date": "a"})
     found = [Entity("total", "e", (4,), 0, ()), Entity("date", "c", (2,), 0, ())]
-    one = Judged(document, found, places)
+    one = DocumentResult(document, found, places)
     assert one.missed == {Span("date", 0, 1), Span("line", 5, 6)}
     assert one.counts.micro.right == 1
     assert one.counts.micro.gold == 3
@@ -165,9 +165,9 @@ def test_values_are_compared_by_what_they_say(keyed: str, found: str, same: bool
 
 
 def receipt(**fields: str) -> Document:
-    build = DocumentBuilder("receipt")
-    build.add_page(["Total", "9.00"], [[0, 0, 10, 10], [20, 0, 30, 10]], 40, 40)
-    return build.done(fields)
+    builder = DocumentBuilder("receipt")
+    builder.add_page(["Total", "9.00"], [[0, 0, 10, 10], [20, 0, 30, 10]], 40, 40)
+    return builder.build(fields)
 
 
 def entity(label: str, text: str, score: float) -> Entity:
@@ -200,7 +200,7 @@ def test_what_was_not_keyed_in_counts_as_it_was_marked() -> None:
 def test_labels_that_a_model_does_not_know_are_counted() -> None:
     document = receipt(total="9.00", shop="Elm")
     document = replace(document, entities=(document.entity("tip", [0]), document.entity("tip", [1])))
-    assert unknown_labels([Judged(document, [], [])], {"total"}) == {"tip": 1, "shop": 1}
+    assert unknown_labels([DocumentResult(document, [], [])], {"total"}) == {"tip": 1, "shop": 1}
 
 
 def test_dates_with_points_are_dates() -> None:
@@ -209,10 +209,10 @@ def test_dates_with_points_are_dates() -> None:
 
 
 def test_an_entity_is_right_where_it_says_what_was_keyed_in() -> None:
-    build = DocumentBuilder("one")
-    build.add_page(["9.00", "RM", "9.00", "8.00", "Elm"], [[0, i, 10, i + 1] for i in range(5)], 10, 5)
-    build.add_entity("shop", [4])
-    document = build.done({"total": "9.00"})
+    builder = DocumentBuilder("one")
+    builder.add_page(["9.00", "RM", "9.00", "8.00", "Elm"], [[0, i, 10, i + 1] for i in range(5)], 10, 5)
+    builder.add_entity("shop", [4])
+    document = builder.build({"total": "9.00"})
     found = [document.entity("total", [0]), document.entity("total", [1, 2]), document.entity("total", [3])]
     found += [document.entity("shop", [4]), document.entity("shop", [3, 4])]
     assert right_entities(document, found, TagScheme(("shop", "total"))) == [True, True, False, True, False]
@@ -232,12 +232,12 @@ def test_reliability_is_exact_on_known_bins() -> None:
 def test_the_temperature_that_spoilt_scores_is_found() -> None:
     generator = np.random.default_rng(0)
     count, scheme = 4000, TagScheme(("a",))
-    build = DocumentBuilder("one")
-    build.add_page(["w"] * count, [[0, i, 10, i + 1] for i in range(count)], 10, count)
+    builder = DocumentBuilder("one")
+    builder.add_page(["w"] * count, [[0, i, 10, i + 1] for i in range(count)], 10, count)
     scores = np.full((count, len(scheme)), -np.inf)  # only O and S: every word stands for itself
     scores[:, 0], scores[:, 4] = 0.0, generator.normal(0, 2, count)
     there = generator.random(count) < 1 / (1 + np.exp(-scores[:, 4]))
-    bare = build.done()
+    bare = builder.build()
     document = replace(bare, entities=tuple(bare.entity("a", [int(i)]) for i in np.flatnonzero(there)))
     assert np.isclose(fit_temperature([scores * 3], [document], scheme), 3, rtol=0.15)
     assert fit_temperature([scores], [bare], scheme) == 1.0
@@ -246,9 +246,9 @@ def test_the_temperature_that_spoilt_scores_is_found() -> None:
 def test_no_temperature_wins_by_leaving_nothing_to_be_wrong() -> None:
     generator = np.random.default_rng(0)
     scheme = TagScheme(tuple("abcdefgh"))
-    build = DocumentBuilder("one")
-    build.add_page(["w"] * 800, [[0, i, 10, i + 1] for i in range(800)], 10, 800)
-    bare = build.done()
+    builder = DocumentBuilder("one")
+    builder.add_page(["w"] * 800, [[0, i, 10, i + 1] for i in range(800)], 10, 800)
+    bare = builder.build()
     placed = [bare.entity("a", range(i, i + 4)) for i in range(0, 800, 8)]
     scores = scheme.document_tags(replace(bare, entities=tuple(placed)))
     scores = 6.0 * np.eye(len(scheme))[scores] + generator.normal(0, 1, (800, len(scheme)))
@@ -260,9 +260,9 @@ def test_no_temperature_wins_by_leaving_nothing_to_be_wrong() -> None:
 
 
 def first_words(document: Document, count: int) -> Document:
-    build = DocumentBuilder(document.id)
-    build.add_page(document.texts[:count], document.boxes[:count].tolist(), 10, 800)
-    bare = build.done()
+    builder = DocumentBuilder(document.id)
+    builder.add_page(document.texts[:count], document.boxes[:count].tolist(), 10, 800)
+    bare = builder.build()
     return replace(bare, entities=tuple(e for e in document.entities if max(e.words) < count))
 
 

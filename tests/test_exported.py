@@ -12,18 +12,18 @@ from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
-from formnet.modeling.onnx import quantise
+from formnet.modeling.onnx import quantize
 
 run = CliRunner()
 
 
 def document_of(words: int) -> Document:
     generator = np.random.default_rng(words)
-    build = DocumentBuilder(f"{words}")
+    builder = DocumentBuilder(f"{words}")
     low = generator.uniform(0, 90, (words, 2))
     texts = ["".join(generator.choice(list("abc019./"), 4)) for _ in range(words)]
-    build.add_page(texts, np.concatenate([low, low + 5], axis=1).tolist(), 100, 100)
-    return build.done()
+    builder.add_page(texts, np.concatenate([low, low + 5], axis=1).tolist(), 100, 100)
+    return builder.build()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_eight_bits_are_nearly_the_same(
 ) -> None:
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / name).write_bytes((whole / name).read_bytes())
-    quantise(whole / "model.onnx", tmp_path / "model.onnx")
+    quantize(whole / "model.onnx", tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx").stat().st_size < (whole / "model.onnx").stat().st_size
     small = Extractor.from_pretrained(tmp_path)
     for one, other in zip(extractor.scores(documents), small.scores(documents), strict=True):

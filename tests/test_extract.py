@@ -50,12 +50,12 @@ def test_a_path_a_document_and_a_list_of_either(extractor: Extractor, pdf: Path)
 
 
 def test_the_score_of_ocr_stands_beside(extractor: Extractor) -> None:
-    build = DocumentBuilder("scan")
+    builder = DocumentBuilder("scan")
     words = " ".join(LINES).split()
     boxes = [[10, 20 * i, 90, 20 * i + 10] for i in range(len(words))]
     certain = np.linspace(0.5, 1, len(words))
-    build.add_page(words, boxes, 100, 300, confidences=certain.tolist(), read_by="eyes")
-    for entity in extractor.extract(build.done()).entities:
+    builder.add_page(words, boxes, 100, 300, confidences=certain.tolist(), text_source="eyes")
+    for entity in extractor.extract(builder.build()).entities:
         assert entity.ocr_score == pytest.approx(certain[list(entity.words)].min())
 
 
@@ -67,9 +67,9 @@ def test_a_file_of_many_documents_is_not_one(extractor: Extractor, examples: Pat
 
 def test_documents_without_words_have_no_fields(extractor: Extractor) -> None:
     empty = Document("empty", ())
-    build = DocumentBuilder("blank")
-    build.add_page([], [], 100, 100)
-    assert [d.entities for d in extractor.extract([empty, build.done()])] == [(), ()]
+    builder = DocumentBuilder("blank")
+    builder.add_page([], [], 100, 100)
+    assert [d.entities for d in extractor.extract([empty, builder.build()])] == [(), ()]
 
 
 def test_it_may_be_sent_shared_and_asked_again(extractor: Extractor, pdf: Path, examples: Path) -> None:
@@ -167,7 +167,7 @@ def test_every_format_says_the_same(model: Path, extractor: Extractor, pdf: Path
     expected = [(e.label, e.text) for e in extractor.extract(pdf).entities]
     (told,) = json.loads(formnet("extract", pdf, "--model", model))
     assert [(e["label"], e["text"]) for e in told["entities"]] == expected
-    assert told["pages"][0]["read_by"] == "PDF text"
+    assert told["pages"][0]["text_source"] == "PDF text"
     lines = formnet("extract", pdf, pdf, "--model", model, "--format", "jsonl").splitlines()
     assert [json.loads(line) for line in lines] == [told, told]
     rows = list(csv.reader(StringIO(formnet("extract", pdf, "--model", model, "--format", "csv"))))
@@ -188,9 +188,9 @@ def test_dates_are_read_as_the_model_knows_them(extractor: Extractor, model: Pat
     date = replace(told, label="date", text="03/04/2018")
     assert entity_answer(date)["value"] == {"kind": "date", "value": "2018-04-03", "ambiguous": True}
     assert entity_answer(replace(date, day_first=None))["value"]["value"] == "2018-03-04"
-    build = DocumentBuilder("a")
-    build.add_page(["03/04/2018"], [[0, 0, 9, 1]], 10, 10)
-    document = build.done()
+    builder = DocumentBuilder("a")
+    builder.add_page(["03/04/2018"], [[0, 0, 9, 1]], 10, 10)
+    document = builder.build()
     document = replace(document, entities=(document.entity("date", [0]),))
     (row,) = rows(document)
     assert dict(zip(COLUMNS, row, strict=True))["ambiguous"] == "yes"
@@ -252,19 +252,19 @@ def test_a_spreadsheet_runs_nothing() -> None:
 
 
 def test_a_document_does_not_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    build = DocumentBuilder("a\x1b[2J")
-    build.add_page(["\x1b]0;owned\x079.00"], [[0, 0, 10, 10]], 20, 20)
-    build.add_entity("total", [0], 0.9)
-    print_table(build.done(), 0.0)
+    builder = DocumentBuilder("a\x1b[2J")
+    builder.add_page(["\x1b]0;owned\x079.00"], [[0, 0, 10, 10]], 20, 20)
+    builder.add_entity("total", [0], 0.9)
+    print_table(builder.build(), 0.0)
     shown = capsys.readouterr().out
     assert "9.00" in shown
     assert "\x1b" not in shown
 
 
 def test_boxes_keep_their_figures_whatever_the_unit() -> None:
-    build = DocumentBuilder("small")
-    build.add_page(["total", "9.00"], [[0.12345, 0.51234, 0.2, 0.52], [0.3, 0.51, 0.4, 0.52]], 1, 1)
-    bare = build.done()
+    builder = DocumentBuilder("small")
+    builder.add_page(["total", "9.00"], [[0.12345, 0.51234, 0.2, 0.52], [0.3, 0.51, 0.4, 0.52]], 1, 1)
+    bare = builder.build()
     told = entity_answer(bare.entity("total", [0]))
     assert told["boxes"] == [[0.12345, 0.51234, 0.2, 0.52]]
 

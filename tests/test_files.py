@@ -19,7 +19,7 @@ from formnet.io.ocr import Reading, find_engine
 from formnet.io.ocr.tesseract import parse
 from formnet.io.page_image import scan_of
 from formnet.io.readers import kind_of, read
-from formnet.io.readers.pdf import speaks_for_itself
+from formnet.io.readers.pdf import has_usable_text_layer
 from paper import LINES, drawn_letters, form_pdf, picture, scanned_pdf, stamped_scan, text_pdf
 
 WORDS = tuple(" ".join(LINES).split())
@@ -52,7 +52,7 @@ def test_a_pdf_gives_its_own_words(tmp_path: Path) -> None:
     document = only(file, Nothing())
     assert document.pages[0].texts == WORDS
     assert document.pages[1].texts == ("Page", "two")
-    assert [page.read_by for page in document.pages] == ["PDF text", "PDF text"]
+    assert [page.text_source for page in document.pages] == ["PDF text", "PDF text"]
     assert (document.pages[0].width, document.pages[0].height) == (612, 792)
     x0, y0, _, y1 = document.pages[0].boxes[0]
     assert x0 == pytest.approx(72, abs=3)
@@ -79,7 +79,7 @@ def test_boxes_stand_where_the_page_shows_the_words_however_it_is_turned(tmp_pat
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_scan_in_a_pdf_is_read_by_ocr(tmp_path: Path, engine: str) -> None:
     page = only(scanned_pdf(tmp_path / "scan.pdf"), engine).pages[0]
-    assert page.read_by.startswith(engine)
+    assert page.text_source.startswith(engine)
     assert page.texts == WORDS
     assert (page.width, page.height) == pytest.approx((600, 800), abs=1)
     assert page.boxes[0, 1] == pytest.approx(50, abs=12)
@@ -96,7 +96,7 @@ def test_a_page_of_outlines_is_read_by_ocr(tmp_path: Path) -> None:
     file = tmp_path / "outlines.pdf"
     file.write_bytes(text_pdf([(") Tj ET 72 600 200 9 re f BT (",)]))
     (page,) = only(file, Nothing()).pages
-    assert page.read_by == "nothing"
+    assert page.text_source == "nothing"
 
 
 def test_a_hyphen_at_the_end_of_a_line_stays(tmp_path: Path) -> None:
@@ -111,14 +111,14 @@ def test_letters_of_a_font_without_a_map_are_no_hyphens(tmp_path: Path) -> None:
     file = tmp_path / "drawn.pdf"
     file.write_bytes(drawn_letters(bytes([1, 2, 3, 2, 4])))
     (page,) = only(file, Nothing()).pages
-    assert page.read_by == "nothing"
+    assert page.text_source == "nothing"
 
 
 def test_a_scan_is_measured_on_the_page_whatever_form_it_is_in(tmp_path: Path) -> None:
     file = tmp_path / "nested.pdf"
     file.write_bytes(stamped_scan(1, "Received 2024", in_a_form=True))
     (page,) = only(file, Nothing()).pages
-    assert page.read_by == "nothing"
+    assert page.text_source == "nothing"
 
 
 def test_without_an_engine_a_page_of_lines_costs_no_other_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_every_kind_of_picture_is_read(tmp_path: Path, engine: str, suffix: str)
     picture().save(file)
     document = only(file, engine)
     assert document.texts == WORDS
-    assert document.pages[0].read_by.startswith(engine)
+    assert document.pages[0].text_source.startswith(engine)
 
 
 def test_a_tiff_has_a_page_a_frame(tmp_path: Path) -> None:
@@ -353,16 +353,16 @@ def test_a_scan_with_a_stamp_is_read_by_the_engine(strips: int, tmp_path: Path) 
         layer = pdfs.text_layer(document, 0, tmp_path / "scan.pdf")
     assert layer.texts == stamp.split()
     assert layer.pictured == pytest.approx(1)
-    assert not speaks_for_itself(layer)
-    assert speaks_for_itself(replace(layer, pictured=0.2))
+    assert not has_usable_text_layer(layer)
+    assert has_usable_text_layer(replace(layer, pictured=0.2))
     page = [(20.0 + 40 * (i % 13), 20.0 * (i // 13), 55.0 + 40 * (i % 13), 20.0 * (i // 13) + 10) for i in range(300)]
-    assert speaks_for_itself(replace(layer, texts=["word"] * 300, boxes=page))
+    assert has_usable_text_layer(replace(layer, texts=["word"] * 300, boxes=page))
 
 
 @pytest.mark.parametrize(
     ("kind", "name"), [("uint16", "a.png"), ("uint16", "a.tif"), ("int32", "b.tif"), ("float32", "c.tif")]
 )
-def test_more_than_eight_bits_of_grey_are_seen(kind: str, name: str, tmp_path: Path) -> None:
+def test_more_than_eight_bits_of_gray_are_seen(kind: str, name: str, tmp_path: Path) -> None:
     light = np.full((40, 60), 60_000, kind)
     light[10:20, 10:50] = 3_000
     Image.fromarray(light).save(tmp_path / name)

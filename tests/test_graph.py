@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from formnet.datasets import open_corpus
-from formnet.encoding.graph import MAX_NEIGHBOURS, box_graph, capped, gabriel, neighbours, on_grid, page_graph, skeleton
+from formnet.encoding.graph import MAX_NEIGHBOURS, box_graph, capped, gabriel, neighbors, on_grid, page_graph, skeleton
 
 Pairs = set[tuple[int, int]]
 
@@ -129,7 +129,7 @@ def test_any_cap_from_the_trees_degree_up_keeps_the_graph_whole(extra: int, rand
 
 
 def ring(count: int) -> list[tuple[int, int]]:
-    """A centre and points around it, several at the same distance."""
+    """A center and points around it, several at the same distance."""
     angles = np.linspace(0, 2 * np.pi, count, endpoint=False)
     around = np.rint(np.stack([np.cos(angles), np.sin(angles)], axis=1) * 1000).astype(int) + 2000
     return [(2000, 2000), *map(tuple, around.tolist())]
@@ -183,11 +183,11 @@ def test_features_are_the_papers() -> None:
     assert graph.nodes[3].tolist() == pytest.approx([x0, y0, x1, y0, x1, y1, x0, y1, x1 - x0, y1 - y0], abs=1e-6)
 
 
-def test_the_neighbour_table_holds_every_edge_once() -> None:
+def test_the_neighbor_table_holds_every_edge_once() -> None:
     generator = np.random.default_rng(1)
     corner = generator.uniform(0, 500, (80, 2))
     graph = box_graph(np.concatenate([corner, corner + 9], axis=1), 600, 600)
-    table, features = neighbours(graph)
+    table, features = neighbors(graph)
     assert {(i, j) for i, row in enumerate(table.tolist()) for j in row if j >= 0} == as_pairs(graph.edges)
     for (i, j), expected in zip(graph.edges.T.tolist(), graph.edge_features, strict=True):
         assert np.array_equal(features[i, table[i].tolist().index(j)], expected)
@@ -201,7 +201,7 @@ def test_few_words(count: int) -> None:
     assert as_pairs(graph.edges) == {
         pair for i, j in combinations(range(count), 2) if j == i + 1 for pair in ((i, j), (j, i))
     }
-    assert neighbours(graph)[0].shape == (count, MAX_NEIGHBOURS)
+    assert neighbors(graph)[0].shape == (count, MAX_NEIGHBOURS)
 
 
 def test_a_hundred_thousand_points_stay_quasi_linear() -> None:

@@ -17,7 +17,7 @@ from formnet.cli import app
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, FormNetError, LabelError, LimitError
 from formnet.io import images
-from formnet.io.label_studio import documents, from_task, is_labelled, labelling_config, load_tasks, to_task
+from formnet.io.label_studio import documents, from_task, is_labeled, labeling_config, load_tasks, to_task
 from formnet.io.readers import read_one
 from formnet.io.writers import write
 from paper import text_pdf
@@ -27,9 +27,9 @@ sides = st.integers(20, 3000)
 
 
 @st.composite
-def labelled_documents(draw: st.DrawFn) -> Document:
+def labeled_documents(draw: st.DrawFn) -> Document:
     """Any document of up to two pages, with entities that may overlap or share a box."""
-    build = DocumentBuilder(draw(names))
+    builder = DocumentBuilder(draw(names))
     starts = [0]
     for _ in range(draw(st.integers(0, 2))):
         width, height = draw(sides), draw(sides)
@@ -37,46 +37,46 @@ def labelled_documents(draw: st.DrawFn) -> Document:
         boxes = [(x, y, x + 7, y + 5) for x, y in draw(st.lists(corner, max_size=5))]
         texts = draw(st.lists(names.filter(str.strip), min_size=len(boxes), max_size=len(boxes)))
         image = draw(st.sampled_from([None, Path("/scans/a b.png")]))
-        build.add_page(texts, boxes, width, height, image=image, frame=draw(st.integers(0, 3)))
+        builder.add_page(texts, boxes, width, height, image=image, frame=draw(st.integers(0, 3)))
         starts.append(starts[-1] + len(boxes))
     count = 0
     for first, last in pairwise(starts):
         for _ in range(draw(st.integers(0, 3)) if last > first else 0):
             words = draw(st.lists(st.integers(first, last - 1), min_size=1, unique=True))
-            build.add_entity(draw(names), words, draw(st.sampled_from([None, 0.25, 1.0])))
+            builder.add_entity(draw(names), words, draw(st.sampled_from([None, 0.25, 1.0])))
             count += 1
     ends = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))
     for link in draw(st.lists(ends, max_size=3)) if count else []:
-        build.add_link(*link)
-    return build.done(draw(st.dictionaries(names, names, max_size=2)))
+        builder.add_link(*link)
+    return builder.build(draw(st.dictionaries(names, names, max_size=2)))
 
 
 @settings(max_examples=50)
-@given(labelled_documents(), st.sampled_from([None, "model 1"]))
+@given(labeled_documents(), st.sampled_from([None, "model 1"]))
 def test_a_document_comes_back_as_it_was(document: Document, model_version: str | None) -> None:
     task = json.loads(json.dumps(to_task(document, model_version=model_version)))
     again = from_task(task, base=Path("/"))
     assert again == document
     assert again.repairs == ()
     if document.entities:
-        assert is_labelled(task) == (model_version is None)
+        assert is_labeled(task) == (model_version is None)
         regions = task["annotations" if model_version is None else "predictions"][0]["result"]
         assert len(regions) == 2 * len(document.entities) + len(document.links)
 
 
 def receipt() -> Document:
-    build = DocumentBuilder("receipt")
-    build.add_page(
+    builder = DocumentBuilder("receipt")
+    builder.add_page(
         ["Total", "9.00", "Paid", "9.00"],
         [[100, 100, 300, 150], [400, 100, 500, 150], [100, 200, 300, 250], [400, 200, 500, 250]],
         1000,
         2000,
         image=Path("/scans/receipt.png"),
     )
-    build.add_entity("key", [0], 0.5)
-    build.add_entity("total", [1], 0.75)
-    build.add_link(0, 1)
-    return build.done()
+    builder.add_entity("key", [0], 0.5)
+    builder.add_entity("total", [1], 0.75)
+    builder.add_link(0, 1)
+    return builder.build()
 
 
 def test_regions_are_as_label_studio_has_them() -> None:
@@ -196,10 +196,10 @@ def test_turned_rectangles_get_the_box_around_them(angle: float) -> None:
 
 @pytest.mark.parametrize("name", ["slip 1", "slip 1.png", "0a1b2c3d-slip 1.png"])
 def test_words_may_come_from_elsewhere(name: str) -> None:
-    build = DocumentBuilder(name)
-    build.add_page(["Total", "9.00", "Paid"], [[10, 10, 30, 14], [40, 10, 50, 14], [10, 20, 30, 24]], 100, 100)
+    builder = DocumentBuilder(name)
+    builder.add_page(["Total", "9.00", "Paid"], [[10, 10, 30, 14], [40, 10, 50, 14], [10, 20, 30, 24]], 100, 100)
     task = task_of(region("a", 35, 5, 30, 12, labels=["total"]), region("a", 35, 5, 30, 12, text=["9.00"]))
-    document = from_task(task, {name: build.done()})
+    document = from_task(task, {name: builder.build()})
     assert document.id == name
     assert [(e.label, e.text) for e in document.entities] == [("total", "9.00")]
     assert document.repairs == ()
@@ -212,10 +212,10 @@ def test_the_annotation_that_counts() -> None:
         return from_task(task_of(annotations=rows)).texts[0]
 
     assert said({}, {}) == "1"
-    assert said({}, {"was_cancelled": True}) == "0"
+    assert said({}, {"was_canceled": True}) == "0"
     assert said({}, {"ground_truth": True}, {}) == "1"
-    assert not is_labelled(task_of(annotations=[{"was_cancelled": True}]))
-    assert not is_labelled({"data": {}})
+    assert not is_labeled(task_of(annotations=[{"was_canceled": True}]))
+    assert not is_labeled({"data": {}})
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_the_annotation_that_counts() -> None:
         ({"annotations": [3]}, "should be a list of objects"),
         ({"annotations": [{}]}, "needs a 'result'"),
         ({"annotations": [{"result": ["x"]}]}, "needs a 'result'"),
-        ({"annotations": None}, "nobody has labelled it"),
+        ({"annotations": None}, "nobody has labeled it"),
         ({"type": "labels", "value": {"start": 0, "end": 3, "labels": ["x"]}}, "no rectangle or polygon"),
         ({"id": 3}, "needs an 'id'"),
         ({"value": []}, "needs an 'id'"),
@@ -294,22 +294,22 @@ def test_hostile_tasks_are_refused_and_nothing_worse(data: st.DataObject) -> Non
         task = changed
     else:
         holder[key] = changed
-    is_labelled(task)
+    is_labeled(task)
     with suppress(FormNetError):
         from_task(task)
 
 
 def test_the_interface_is_xml() -> None:
     labels = ["total", 'a "b" <c> & d', "total", "größe"]
-    view = fromstring(labelling_config(labels, several_pages=True))
+    view = fromstring(labeling_config(labels, several_pages=True))
     assert [label.get("value") for label in view.iter("Label")] == list(dict.fromkeys(labels))
     assert view.find("Image").get("valueList") == "$pages"
     for labels in ([], [""], ["\0"], ["\ud800"]):
         with pytest.raises(LabelError):
-            labelling_config(labels)
+            labeling_config(labels)
 
 
-def test_a_corpus_is_labelled_and_read_again(tmp_path: Path, examples: Path) -> None:
+def test_a_corpus_is_labeled_and_read_again(tmp_path: Path, examples: Path) -> None:
     source = list(read(examples / "documents.jsonl"))
     out = tmp_path / "train.label-studio.json"
     said = CliRunner().invoke(app, ["data", "convert", f"jsonl:{examples}", str(out), "--images", "http://x/"])
@@ -321,12 +321,12 @@ def test_a_corpus_is_labelled_and_read_again(tmp_path: Path, examples: Path) -> 
     assert list(corpus) == list(open_corpus(f"label_studio:{tmp_path}@train")) == source
 
 
-def test_only_what_people_labelled_is_a_corpus(tmp_path: Path) -> None:
+def test_only_what_people_labeled_is_a_corpus(tmp_path: Path) -> None:
     task = task_of(region("a", 0, 0, 50, 50, labels=["x"]))
     (tmp_path / "export.json").write_text(json.dumps([task, {"data": {}}, {"annotations": 3}]))
     words = DocumentBuilder("slip 1")
     words.add_page(["in", "out"], [[10, 10, 20, 20], [60, 60, 70, 70]], 100, 100)
-    write([words.done()], tmp_path / "documents.jsonl")
+    write([words.build()], tmp_path / "documents.jsonl")
     sources = list(open_corpus(f"label_studio:{tmp_path}").sources("export"))
     assert [source.number for source in sources] == [1, 3]
     corpus = open_corpus(f"label_studio:{tmp_path / 'export.json'}")
@@ -334,7 +334,7 @@ def test_only_what_people_labelled_is_a_corpus(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="task 3 of the list: "):
         corpus.read(sources[1])
     write([receipt()], tmp_path / "guesses.label-studio.json", model_version="m")
-    with pytest.raises(CorpusError, match="nobody has labelled any of its 1 tasks"):
+    with pytest.raises(CorpusError, match="nobody has labeled any of its 1 tasks"):
         list(open_corpus(f"label_studio:{tmp_path}@guesses"))
     (tmp_path / "export.json").write_text('{"a": 1}')
     with pytest.raises(DocumentError, match="no list of tasks"):

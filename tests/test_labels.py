@@ -77,11 +77,11 @@ def test_contradictions_are_refused() -> None:
 
 
 def test_a_scattered_entity_is_tagged_run_by_run_and_untagged_labels_are_left_out() -> None:
-    build = DocumentBuilder("form")
-    build.add_page(list("abcd"), [[i, 0, i + 1, 1] for i in range(4)], 9, 9)
-    build.add_entity("answer", [3, 0, 1])
-    build.add_entity("other", [2])
-    document = build.done()
+    builder = DocumentBuilder("form")
+    builder.add_page(list("abcd"), [[i, 0, i + 1, 1] for i in range(4)], 9, 9)
+    builder.add_entity("answer", [3, 0, 1])
+    builder.add_entity("other", [2])
+    document = builder.build()
     assert runs_of(document.entities[0]) == [Span("answer", 0, 2), Span("answer", 3, 4)]
     scheme = TagScheme(("answer",), untagged=("other",))
     assert [scheme.names[t] for t in scheme.document_tags(document)] == ["B-answer", "E-answer", "O", "S-answer"]

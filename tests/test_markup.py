@@ -18,7 +18,7 @@ def test_hocr_need_not_be_xml(tmp_path: Path) -> None:
     page, other = document.pages
     assert document.id == str(path)
     assert page.texts == ("Invoice", "R&D", "9", "<10")
-    assert (page.width, page.height, page.read_by) == (600, 800, "hOCR")
+    assert (page.width, page.height, page.text_source) == (600, 800, "hOCR")
     assert page.boxes[:2].tolist() == [[40, 20, 120, 40], [130, 20, 190, 40]]
     assert page.confidences is not None
     assert page.confidences.tolist() == [0.96, 0.4, 1, 1]
@@ -63,7 +63,7 @@ def test_alto(version: int, tmp_path: Path) -> None:
     page, empty = document.pages
     assert page.texts == ("Rech", "Nr.", "7")
     assert page.boxes.tolist() == [[100, 200, 180, 220], [200, 200, 230, 220], [240, 200, 250, 220]]
-    assert (page.width, page.height, page.read_by) == (2100, 2970, "ALTO")
+    assert (page.width, page.height, page.text_source) == (2100, 2970, "ALTO")
     assert page.confidences is not None
     assert page.confidences.tolist() == [0.5, 1, 1]
     assert (page.image, page.frame) == (tmp_path / "scan.png", 0)
@@ -77,7 +77,7 @@ def test_page_xml_is_read_in_its_reading_order(year: str, tmp_path: Path) -> Non
     assert boxes(document) == [
         [500, 0, 540, 20], [10, 8, 60, 31], [70, 10, 90, 30], [0, 400, 20, 420], [30, 400, 70, 420],
     ]  # fmt: skip
-    assert (document.pages[0].width, document.pages[0].read_by) == (1000, "PAGE XML")
+    assert (document.pages[0].width, document.pages[0].text_source) == (1000, "PAGE XML")
     assert document.pages[0].confidences is None  # one line has none
 
 

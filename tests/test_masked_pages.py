@@ -34,12 +34,12 @@ def test_masking_hides_its_share_and_remembers_it(
     for seed in range(60):
         masked, labels = masker(encoded, np.random.default_rng(seed))
         asked = labels >= 0
-        assert (labels[asked] == encoded.piece_ids[asked]).all()
-        assert (masked.piece_ids[~asked] == encoded.piece_ids[~asked]).all()
+        assert (labels[asked] == encoded.token_ids[asked]).all()
+        assert (masked.token_ids[~asked] == encoded.token_ids[~asked]).all()
         if whole_words:
             by_word = [set(asked[list(encoded.pieces_of(word))].tolist()) for word in range(encoded.num_words)]
             assert all(len(fates) == 1 for fates in by_word)
-        hidden.append((asked.mean(), (masked.piece_ids[asked] == masker.mask_id).mean()))
+        hidden.append((asked.mean(), (masked.token_ids[asked] == masker.mask_id).mean()))
     share, of_it = np.mean(hidden, axis=0)
     assert abs(share - 0.3) < 0.03
     assert abs(of_it - 0.8) < 0.05
@@ -79,11 +79,11 @@ def test_a_stream_goes_through_all_pages_and_ranks_share_them(pages: list[Path],
 def test_files_end_together_however_long_their_pages_are(tokenizer: Tokenizer, tmp_path: Path) -> None:
     files = []
     for name, words in (("short", 2), ("long", 60)):
-        build = [DocumentBuilder(f"{name}-{i}") for i in range(60)]
-        for one in build:
+        builders = [DocumentBuilder(f"{name}-{i}") for i in range(60)]
+        for one in builders:
             one.add_page(["total"] * words, [[i, 0, i + 1, 1] for i in range(words)], 100, 100)
         files.append(tmp_path / f"{name}.jsonl")
-        write([one.done() for one in build], files[-1])
+        write([one.build() for one in builders], files[-1])
     order = [page.id.partition("-")[0] for page in stream(files, tokenizer)._round(0)]
     assert len(order) == 120
     assert set(order[-30:]) == {"short", "long"}

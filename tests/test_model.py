@@ -24,7 +24,7 @@ from formnet.modeling import (
     SIZES,
     FormNetConfig,
     FormNetForMaskedLM,
-    FormNetForTagging,
+    FormNetForTokenClassification,
     FormNetModel,
     warm_config,
     warm_start,
@@ -42,14 +42,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 
 def page(words: int, seed: int = 0, pages: int = 1) -> Document:
     generator = np.random.default_rng(seed)
-    build = DocumentBuilder(f"page {seed}")
+    builder = DocumentBuilder(f"page {seed}")
     for _ in range(pages):
         corner = generator.uniform(0, 900, (words, 2))
         boxes = np.concatenate([corner, corner + generator.uniform(10, 60, (words, 2))], axis=1)
         texts = [f"w{i}" + "x" * (i % 3 == 0) for i in generator.integers(0, 60, words).tolist()]
-        build.add_page(texts, boxes.tolist(), 1000, 1000)
-    build.add_entity("a", range(min(words, 2)))
-    return build.done()
+        builder.add_page(texts, boxes.tolist(), 1000, 1000)
+    builder.add_entity("a", range(min(words, 2)))
+    return builder.build()
 
 
 def batch(encoder: Encoder, *documents: Document, double: bool = False) -> dict[str, Any]:
@@ -58,11 +58,11 @@ def batch(encoder: Encoder, *documents: Document, double: bool = False) -> dict[
     return {k: v.double() if double and v.is_floating_point() else v for k, v in tensors.items()}
 
 
-def tagger(**changes: Any) -> FormNetForTagging:
+def tagger(**changes: Any) -> FormNetForTokenClassification:
     torch.manual_seed(0)
     changes = {"attention_backend": "blocked", **changes}
     config = FormNetConfig.of_size("tiny", vocab_size=len(WORDS), num_labels=9, **changes)
-    return FormNetForTagging(config).eval()
+    return FormNetForTokenClassification(config).eval()
 
 
 @pytest.mark.parametrize("rich", [True, False])
@@ -88,7 +88,7 @@ def test_a_document_scores_the_same_alone_and_in_any_batch(encoder: Encoder) -> 
 
 
 def test_a_document_without_words_has_no_tags(encoder: Encoder) -> None:
-    empty = DocumentBuilder("empty").done()
+    empty = DocumentBuilder("empty").build()
     assert tagger()(**batch(encoder, empty)).logits.shape == (1, 0, 9)
     assert tagger()(**batch(encoder, empty, page(5))).logits.shape == (2, 5, 9)
 
@@ -136,7 +136,7 @@ def masked_language_model() -> FormNetForMaskedLM:
     return FormNetForMaskedLM(FormNetConfig.of_size("tiny", vocab_size=len(WORDS), attention_backend="blocked")).eval()
 
 
-@pytest.mark.parametrize("kind", [FormNetModel, FormNetForTagging, FormNetForMaskedLM])
+@pytest.mark.parametrize("kind", [FormNetModel, FormNetForTokenClassification, FormNetForMaskedLM])
 def test_every_weight_starts_as_it_should(kind: type[Any]) -> None:
     config = FormNetConfig.of_size("tiny", initial_gate=0.25, initial_sharpness=0.5, sequence_positions=4)
     made = kind(config)
@@ -232,10 +232,10 @@ def test_a_warm_start_begins_as_the_encoder(tmp_path: Path, rich: bool) -> None:
     ours = model(
         input_ids=ids,
         attention_mask=mask,
-        piece_boxes=torch.rand(2, 30, 4) * 1000,
-        piece_word=torch.where(mask > 0, words, -1),
+        token_boxes=torch.rand(2, 30, 4) * 1000,
+        word_ids=torch.where(mask > 0, words, -1),
         node_features=torch.rand(2, 30, 10),
-        neighbours=torch.full((2, 30, 8), -1),
+        neighbors=torch.full((2, 30, 8), -1),
         edge_features=torch.zeros(2, 30, 8, 11),
     )
     for layer in model.layers:  # orders are undecided by their bias; queries and keys must not decide them yet
@@ -260,8 +260,8 @@ def test_a_warm_start_from_mpnet_leaves_only_its_relative_bias_behind(tmp_path: 
     ours = model(
         input_ids=ids,
         attention_mask=torch.ones_like(ids),
-        piece_boxes=torch.rand(1, 30, 4) * 1000,
-        piece_word=torch.arange(30)[None],
+        token_boxes=torch.rand(1, 30, 4) * 1000,
+        word_ids=torch.arange(30)[None],
     )
     assert torch.allclose(torch.cat([ours.global_state[:, None], ours.last_hidden_state], dim=1), theirs, atol=1e-5)
 
@@ -271,15 +271,15 @@ def test_a_loss_on_all_pieces_weighs_words_alike() -> None:
     config = FormNetConfig.of_size(
         "tiny", vocab_size=9, super_tokens=False, num_labels=3, attention_backend="blocked", loss_on_all_pieces=True
     )
-    model = FormNetForTagging(config).eval()
+    model = FormNetForTokenClassification(config).eval()
     inputs = {
         "input_ids": torch.tensor([[3, 4, 5, 6, 0]]),
         "attention_mask": torch.tensor([[1, 1, 1, 1, 0]]),
-        "piece_boxes": torch.rand(1, 5, 4) * 100,
-        "piece_word": torch.tensor([[0, 0, 0, 1, -1]]),
+        "token_boxes": torch.rand(1, 5, 4) * 100,
+        "word_ids": torch.tensor([[0, 0, 0, 1, -1]]),
     }
     labels = torch.tensor([[2, 1]])
-    loss = model(first_piece=torch.tensor([[0, 3]]), labels=labels, **inputs).loss
+    loss = model(first_token=torch.tensor([[0, 3]]), labels=labels, **inputs).loss
     states = model.formnet(**inputs).last_hidden_state
     each = [-model.classifier(states[0, i]).log_softmax(-1)[tag] for i, tag in enumerate((2, 2, 2, 1))]
     assert torch.allclose(loss, (sum(each[:3]) / 3 + each[3]) / 2)

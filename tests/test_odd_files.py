@@ -17,7 +17,7 @@ from formnet.extraction import runtime as cores
 from formnet.io import images
 from formnet.io.readers import read
 from formnet.io.readers.jsonl import from_json
-from formnet.scale.bulk.storage import find_place
+from formnet.scale.bulk.storage import storage_path
 from ocr_files import amazon, google, only, saved
 from paper import text_pdf
 
@@ -101,8 +101,8 @@ def test_pages_of_a_document_have_a_limit() -> None:
 @pytest.mark.parametrize("name", ["a b.pdf", "a#b.pdf", "a?b.pdf", "a%20b.pdf", "ä.pdf"])
 def test_urls_of_files_with_odd_names_lead_to_them(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(name.encode())
-    (found,) = find_place(f"file://{tmp_path}").files()
-    again = find_place(found.address)
+    (found,) = storage_path(f"file://{tmp_path}").files()
+    again = storage_path(found.address)
     assert again.open().read() == name.encode()
     assert again.path == found.path == str(tmp_path / name)
 

@@ -7,19 +7,19 @@ import pytest
 import torch
 
 from formnet.errors import SettingsError
-from formnet.modeling import FormNetForTagging
+from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.dropout import Dropout
-from formnet.training.config import Optimisation, Start
+from formnet.training.config import Optimization, Start
 from formnet.training.initialization import load_start
 from formnet.training.optimizer import freeze, parameter_groups
 
 
 def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) -> None:
     model = load_start(
-        Start(size="tiny", tokenizer=str(vocabulary), changes={"num_hidden_layers": 3}), FormNetForTagging
+        Start(size="tiny", tokenizer=str(vocabulary), changes={"num_hidden_layers": 3}), FormNetForTokenClassification
     ).model
     new = {n for n, _ in model.named_parameters() if re.search(r"classifier|\.rich\.|gate|super_tokens", n)}
-    settings = Optimisation(learning_rate=1e-4, new_learning_rate=1e-3, layer_decay=0.5)
+    settings = Optimization(learning_rate=1e-4, new_learning_rate=1e-3, layer_decay=0.5)
     groups = parameter_groups(model, settings, 3, new)
     held = [id(p) for group in groups for p in group["params"]]
     assert sorted(held) == sorted(id(p) for p in model.parameters())
@@ -41,10 +41,10 @@ def test_groups_hold_every_weight_once_and_decay_with_depth(vocabulary: Path) ->
 
 
 def test_what_is_frozen_does_not_learn(vocabulary: Path) -> None:
-    model = load_start(Start(size="tiny", tokenizer=str(vocabulary)), FormNetForTagging).model
+    model = load_start(Start(size="tiny", tokenizer=str(vocabulary)), FormNetForTokenClassification).model
     stay = ("formnet.pieces", "formnet.layers.0.")
     freeze(model, stay)
-    learning = {id(p) for group in parameter_groups(model, Optimisation(), 2, ()) for p in group["params"]}
+    learning = {id(p) for group in parameter_groups(model, Optimization(), 2, ()) for p in group["params"]}
     assert learning == {id(p) for name, p in model.named_parameters() if not name.startswith(stay)}
     with pytest.raises(SettingsError, match="no weight is called 'nothing'"):
         freeze(model, ["nothing"])

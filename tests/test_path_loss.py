@@ -4,7 +4,7 @@ import torch
 
 from formnet.document.tags import TagScheme
 from formnet.extraction.decoding import lattice, marginals
-from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification
 from formnet.modeling.path_loss import path_loss
 
 SCHEME = TagScheme(("a", "b"))
@@ -56,7 +56,7 @@ def test_each_head_is_asked_for_its_own_paths() -> None:
         "tiny", vocab_size=9, super_tokens=False, num_labels=14, attention_backend="blocked", loss_on_paths=True
     )
     config.heads = {"one": 9, "two": 5}
-    model = FormNetForTagging(config).eval()
+    model = FormNetForTokenClassification(config).eval()
     logits, labels = torch.randn(2, 4, 14), torch.tensor([[1, 3, 0, 8], [1, 3, 0, 4]])
     loss = model.loss_of_paths(logits, labels, torch.tensor([0, 1]), None)
     apart = path_loss(logits[:1, :, :9], labels[:1]) + path_loss(logits[1:, :, 9:], labels[1:])

@@ -49,13 +49,13 @@ def test_overlays_frame_what_was_found(extractor: Extractor, pdf: Path, tmp_path
 
 
 def test_captions_cover_no_word_of_tight_rows() -> None:
-    build = DocumentBuilder("receipt")
+    builder = DocumentBuilder("receipt")
     tops = [600 + 44 * row for row in range(5)]
     boxes = [[x, y, x + width, y + 31] for y in tops for x, width in ((167, 17), (188, 17), (209, 142))]
-    build.add_page(["2", "x", "TEA"] * len(tops), boxes, 1000, 1348)
+    builder.add_page(["2", "x", "TEA"] * len(tops), boxes, 1000, 1348)
     for word in range(len(boxes)):
-        build.add_entity("menu.name" if word % 3 == 2 else "menu.count", [word], 0.9)
-    document = build.done()
+        builder.add_entity("menu.name" if word % 3 == 2 else "menu.count", [word], 0.9)
+    document = builder.build()
     plain = dict(draw_entities(Document(document.id, document.pages)))[0]
     marked = dict(draw_entities(document))[0]
     scale = plain.width / 1000
@@ -83,7 +83,7 @@ def test_attention_is_what_the_network_weighs(extractor: Extractor, pdf: Path) -
     long = DocumentBuilder("long")
     long.add_page(["a"] * 40, [[i, 0, i + 1, 1] for i in range(40)], 40, 40)
     apart = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
-    seen = extractor.attention(long.done(), 0)
+    seen = extractor.attention(long.build(), 0)
     assert (seen[:, apart > extractor.model.config.radius] == 0).all()
     assert (seen[:, apart <= extractor.model.config.radius] > 0).all()
 
@@ -96,15 +96,15 @@ def test_attention_is_drawn_for_several_models(model: Path, pdf: Path, tmp_path:
         both = np.asarray(image)
     page = (both.shape[1] - 40) // 2
     assert np.array_equal(both[:, :page], both[:, -page:])
-    colours = {tuple(colour) for colour in both.reshape(-1, 3).tolist()}
-    assert any(max(colour) - min(colour) > 60 for colour in colours)  # lines, not only ink
+    colors = {tuple(color) for color in both.reshape(-1, 3).tolist()}
+    assert any(max(color) - min(color) > 60 for color in colors)  # lines, not only ink
 
 
 def test_the_report_is_one_safe_file(extractor: Extractor, tmp_path: Path) -> None:
-    build = DocumentBuilder("<script>alert(1)</script>")
+    builder = DocumentBuilder("<script>alert(1)</script>")
     words = ["<img src=x onerror=alert(1)>", "&", '"quoted"', "Total", "9.00"]
-    build.add_page(words, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(words))], 100, 120)
-    document = extractor.extract(build.done())
+    builder.add_page(words, [[10, 20 * i, 90, 20 * i + 10] for i in range(len(words))], 100, 120)
+    document = extractor.extract(builder.build())
     file = tmp_path / "report.html"
     write_report([document], file, 0.5, "model <b>")
     tags: list[tuple[str, dict[str, str | None]]] = []
@@ -142,9 +142,9 @@ def test_documents_of_one_name_get_pictures_of_their_own(extractor: Extractor, t
     names: dict[str, str] = {}
     files = []
     for folder in ("2024", "2025", "2025"):  # the last two have one id
-        build = DocumentBuilder(f"{folder}/invoice.pdf")
-        build.add_page(["total"], [[1, 1, 5, 2]], 10, 10)
-        files += save_overlays(extractor.extract(build.done()), tmp_path, names=names)
+        builder = DocumentBuilder(f"{folder}/invoice.pdf")
+        builder.add_page(["total"], [[1, 1, 5, 2]], 10, 10)
+        files += save_overlays(extractor.extract(builder.build()), tmp_path, names=names)
     assert len(set(files)) == 3
     assert files[0].name == "invoice.pdf-1.png"
 

@@ -8,22 +8,22 @@ from formnet.document.reading_order import raster, reorder
 
 
 def form() -> "DocumentBuilder":
-    build = DocumentBuilder("form")
-    build.add_page(["right", "left", "below"], [[50, 1, 60, 11], [0, 0, 10, 10], [0, 20, 10, 30]], 100, 100)
-    build.add_page(["second"], [[0, 0, 10, 10]], 100, 100)
-    build.add_entity("pair", [1, 0])
-    return build
+    builder = DocumentBuilder("form")
+    builder.add_page(["right", "left", "below"], [[50, 1, 60, 11], [0, 0, 10, 10], [0, 20, 10, 30]], 100, 100)
+    builder.add_page(["second"], [[0, 0, 10, 10]], 100, 100)
+    builder.add_entity("pair", [1, 0])
+    return builder
 
 
 def test_raster_order_reads_line_by_line_and_keeps_entities() -> None:
-    document = reorder(form().done(), "raster")
+    document = reorder(form().build(), "raster")
     assert document.texts == ("left", "right", "below", "second")
     assert document.entities[0].words == (0, 1)
     assert document.entities[0].text == "left right"
 
 
 def test_shuffling_is_the_same_for_the_same_seed_and_stays_on_the_page() -> None:
-    document = form().done()
+    document = form().build()
     orders = [reorder(document, "shuffled", seed).texts for seed in range(20)]
     assert reorder(document, "shuffled", 3).texts == orders[3]
     assert len(set(orders)) > 3

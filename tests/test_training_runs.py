@@ -18,13 +18,13 @@ from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.io.readers import read
 from formnet.io.writers import write
-from formnet.modeling import FormNetForMaskedLM, FormNetForTagging
+from formnet.modeling import FormNetForMaskedLM, FormNetForTokenClassification
 from formnet.training.config import FineTuning, PreTraining, make_settings
 from formnet.training.experiments.trial import run_trial
 from formnet.training.finetune import finetune
 from formnet.training.initialization import load_start
 from formnet.training.pretrain import pretrain, steps_done
-from formnet.training.run_directory import claim_folder, last_checkpoint
+from formnet.training.run_directory import claim_run_directory, last_checkpoint
 from one_step import KINDS
 from small_runs import QUICK, settings_for
 
@@ -64,7 +64,7 @@ def test_heads_learn_their_own_tags_and_are_asked_apart(vocabulary: Path, tmp_pa
 def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) -> None:
     from formnet.evaluation.counts import sum_counts
     from formnet.evaluation.evaluate import judge
-    from formnet.training.data import load_labelled
+    from formnet.training.data import load_labeled
 
     run = make_settings(
         FineTuning,
@@ -78,29 +78,29 @@ def test_a_handful_of_real_forms_is_learnt_by_heart(data: Path, tmp_path: Path) 
             },
             "output": tmp_path,
             "epochs": 60,
-            "optimisation": {"learning_rate": 3e-3, "batch_documents": 2, "bf16": False},
+            "optimization": {"learning_rate": 3e-3, "batch_documents": 2, "bf16": False},
         },
         "test",
     )
     extractor = finetune(run)
-    judged, _ = judge(extractor, load_labelled(run)["funsd"].training)
+    judged, _ = judge(extractor, load_labeled(run)["funsd"].training)
     score = sum_counts(one.counts for one in judged).micro.score
     assert score.f1 == 1.0
 
 
 def test_a_folder_belongs_to_one_run(vocabulary: Path, tmp_path: Path) -> None:
     run = settings_for(vocabulary, tmp_path, epochs=1)
-    claim_folder(run, resume=True)
-    claim_folder(run.model_copy(update={"save_minutes": 1.0}), resume=True)
+    claim_run_directory(run, resume=True)
+    claim_run_directory(run.model_copy(update={"save_minutes": 1.0}), resume=True)
     other = run.model_copy(update={"epochs": 2, "seed": 5})
     with pytest.raises(SettingsError, match="another epochs, seed"):
-        claim_folder(other, resume=True)
+        claim_run_directory(other, resume=True)
     (tmp_path / "checkpoint-3").mkdir()
     (tmp_path / "trainer_state.json").touch()
-    claim_folder(other, resume=False)
+    claim_run_directory(other, resume=False)
     assert not (tmp_path / "checkpoint-3").exists()
     assert not (tmp_path / "trainer_state.json").exists()
-    claim_folder(other, resume=True)
+    claim_run_directory(other, resume=True)
 
 
 def losses(output: Path) -> list[tuple[int, float]]:
@@ -114,7 +114,7 @@ def test_a_run_killed_goes_on_as_if_nothing_had_happened(
 ) -> None:
     common = {
         "start": {"size": "tiny", "tokenizer": str(vocabulary), "changes": {"attention_backend": "blocked"}},
-        "optimisation": {"batch_documents": 2, "batch_pieces": 300, "bf16": True},
+        "optimization": {"batch_documents": 2, "max_batch_tokens": 300, "bf16": True},
         "save_minutes": 0,
     }
     own = {
@@ -143,7 +143,7 @@ def test_a_run_killed_goes_on_as_if_nothing_had_happened(
     assert process.wait() == -signal.SIGKILL, "the run was over before it was killed"
     assert start(killed).wait(timeout=300) == 0
     assert losses(whole) == losses(killed)
-    weights = [FormNetForTagging if command == "train" else FormNetForMaskedLM] * 2
+    weights = [FormNetForTokenClassification if command == "train" else FormNetForMaskedLM] * 2
     one, other = (kind.from_pretrained(folder) for kind, folder in zip(weights, (whole, killed), strict=True))
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
@@ -187,7 +187,7 @@ def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vo
             "look_every": 10,
             "held_out_pages": 1,
             "shuffle": 8,
-            "optimisation": {"learning_rate": 3e-3, "batch_pieces": 600, "bf16": False},
+            "optimization": {"learning_rate": 3e-3, "max_batch_tokens": 600, "bf16": False},
         },
         "test",
     )
@@ -200,7 +200,7 @@ def test_pretraining_learns_and_fine_tuning_starts_from_it(pages: list[Path], vo
     looks = [entry["eval_loss"] for entry in history if "eval_loss" in entry]
     assert looks[-1] < looks[0]
     tuned = settings_for(vocabulary, tmp_path / "tuned", start={"checkpoint": run.output}, epochs=1)
-    begun = load_start(tuned.start, FormNetForTagging, id2label={0: "O"}, label2id={"O": 0})
+    begun = load_start(tuned.start, FormNetForTokenClassification, id2label={0: "O"}, label2id={"O": 0})
     model = begun.model
     assert begun.new == {"classifier.weight", "classifier.bias"}  # all else was pre-trained
     before = FormNetForMaskedLM.from_pretrained(run.output)
@@ -230,6 +230,6 @@ def test_other_labels_are_not_taken_for_those_that_were_learnt(vocabulary: Path,
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORLD_SIZE", "2")
         with pytest.raises(SettingsError, match="another number of processes"):
-            claim_folder(run, resume=True, origin={"processes": 2})
+            claim_run_directory(run, resume=True, origin={"processes": 2})
         with pytest.raises(SettingsError, match="experiments run in one process"):
             run_trial(run)

@@ -11,7 +11,7 @@ from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor, labels_of
 from formnet.io.writers import write
-from formnet.modeling import FormNetForTagging
+from formnet.modeling import FormNetForTokenClassification
 from formnet.training.config import FineTuning, PreTraining, Start, load_settings
 from formnet.training.experiments.compare import read_variants
 from formnet.training.finetune import finetune
@@ -37,8 +37,8 @@ def test_shipped_configurations_are_settings(config: Path) -> None:
 def test_settings_are_read_and_overridden(tmp_path: Path) -> None:
     file = tmp_path / "run.yaml"
     file.write_text("corpus: funsd:x\nstart: {size: tiny, tokenizer: v}\noutput: o\n")
-    run = load_settings(FineTuning, file, ["seed=3", "optimisation.learning_rate=3e-5", "augmentation.drop=0.1"])
-    assert (run.seed, run.optimisation.learning_rate, run.augmentation.drop) == (3, 3e-5, 0.1)
+    run = load_settings(FineTuning, file, ["seed=3", "optimization.learning_rate=3e-5", "augmentation.drop=0.1"])
+    assert (run.seed, run.optimization.learning_rate, run.augmentation.drop) == (3, 3e-5, 0.1)
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -48,9 +48,9 @@ def test_bf16_is_used_where_it_is_faster(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
     file = tmp_path / "run.yaml"
     file.write_text("corpus: funsd:x\nstart: {size: tiny, tokenizer: v}\noutput: o\n")
-    assert load_settings(FineTuning, file).optimisation.bf16 is fast
-    assert load_settings(FineTuning, file, ["optimisation.bf16=true"]).optimisation.bf16 is True
-    assert load_settings(FineTuning, file, ["seed=1", "optimisation.clip=0.5"]).optimisation.bf16 is fast
+    assert load_settings(FineTuning, file).optimization.bf16 is fast
+    assert load_settings(FineTuning, file, ["optimization.bf16=true"]).optimization.bf16 is True
+    assert load_settings(FineTuning, file, ["seed=1", "optimization.clip=0.5"]).optimization.bf16 is fast
 
 
 @pytest.mark.parametrize(
@@ -79,32 +79,34 @@ def test_a_fault_in_settings_is_told_by_its_place(
 
 def test_a_missing_start_is_explained(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"config\.json"):
-        load_start(Start(checkpoint=tmp_path), FormNetForTagging)
+        load_start(Start(checkpoint=tmp_path), FormNetForTokenClassification)
     (tmp_path / "config.json").write_text("{")
     for bad in (Start(checkpoint=tmp_path), Start(encoder=str(tmp_path))):
         with pytest.raises(SettingsError, match="cannot begin from"):
-            load_start(bad, FormNetForTagging)
+            load_start(bad, FormNetForTokenClassification)
 
 
 def test_how_dates_are_written_is_not_inherited() -> None:
     for told in (None, True):
         changes = {} if told is None else {"day_first": told}
-        begun = load_start(Start(checkpoint="receipts", changes=changes), FormNetForTagging)
+        begun = load_start(Start(checkpoint="receipts", changes=changes), FormNetForTokenClassification)
         assert begun.model.config.day_first is told
 
 
 def test_an_unknown_size_is_explained(vocabulary: Path) -> None:
     with pytest.raises(SettingsError, match=r"no size 'giant'; known are a1"):
-        load_start(Start(size="giant", tokenizer=str(vocabulary)), FormNetForTagging)
+        load_start(Start(size="giant", tokenizer=str(vocabulary)), FormNetForTokenClassification)
 
 
 def test_what_cannot_be_is_refused(vocabulary: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be more than all"):
         settings_for(vocabulary, tmp_path, augmentation={"raster": 0.6, "shuffled": 0.6})
     with pytest.raises(SettingsError, match="warm_up"):
-        settings_for(vocabulary, tmp_path, optimisation={"warm_up": 1})
+        settings_for(vocabulary, tmp_path, optimization={"warm_up": 1})
     with pytest.raises(SettingsError, match="has no hiden_size"):
-        load_start(Start(size="tiny", tokenizer=str(vocabulary), changes={"hiden_size": 8}), FormNetForTagging)
+        load_start(
+            Start(size="tiny", tokenizer=str(vocabulary), changes={"hiden_size": 8}), FormNetForTokenClassification
+        )
     with pytest.raises(SettingsError, match="one for each"):
         finetune(settings_for(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
     with pytest.raises(SettingsError, match="fitted on documents held out"):
@@ -113,38 +115,42 @@ def test_what_cannot_be_is_refused(vocabulary: Path, tmp_path: Path) -> None:
         settings_for(vocabulary, tmp_path, augmentation={"body": 0.5})
     both = {"loss_on_all_pieces": True, "loss_on_paths": True}
     with pytest.raises(SettingsError, match="on all pieces or on paths"):
-        load_start(Start(size="tiny", tokenizer=str(vocabulary), changes=both), FormNetForTagging)
+        load_start(Start(size="tiny", tokenizer=str(vocabulary), changes=both), FormNetForTokenClassification)
 
 
 def test_a_constant_rate_warms_up(vocabulary: Path, tmp_path: Path) -> None:
     settings = {"schedule": "constant", "warm_up": 0.5, "bf16": False, "batch_documents": 1}
-    run = settings_for(vocabulary, tmp_path, epochs=4, optimisation=settings)
+    run = settings_for(vocabulary, tmp_path, epochs=4, optimization=settings)
     finetune(run)
     history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
     rates = [entry["learning_rate"] for entry in history if "learning_rate" in entry]
-    assert rates[0] < rates[-1] == run.optimisation.learning_rate
+    assert rates[0] < rates[-1] == run.optimization.learning_rate
 
 
 def test_a_head_alone_takes_over_what_one_of_several_knows(vocabulary: Path) -> None:
     types = ("address", "company", "tip", "total")
-    begun = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of({"": TagScheme(types)}))
+    begun = load_start(
+        Start(checkpoint=Path("receipts")), FormNetForTokenClassification, **labels_of({"": TagScheme(types)})
+    )
     theirs = Extractor.from_pretrained("receipts").model
-    assert isinstance(theirs, FormNetForTagging)
+    assert isinstance(theirs, FormNetForTokenClassification)
     for name in ("O", "B-total", "S-company"):
         row = theirs.config.label2id[f"sroie/{name}"]
         assert torch.equal(
             begun.model.classifier.weight[begun.model.config.label2id[name]], theirs.classifier.weight[row]
         )
     heads = {"values": TagScheme(types), "lines": TagScheme(("tip",))}
-    begun = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of(heads))
+    begun = load_start(Start(checkpoint=Path("receipts")), FormNetForTokenClassification, **labels_of(heads))
     ours, row = begun.model.config.label2id["values/B-total"], theirs.config.label2id["sroie/B-total"]
     assert torch.equal(begun.model.classifier.weight[ours], theirs.classifier.weight[row])
-    strange = load_start(Start(checkpoint=Path("receipts")), FormNetForTagging, **labels_of({"": TagScheme(("tip",))}))
+    strange = load_start(
+        Start(checkpoint=Path("receipts")), FormNetForTokenClassification, **labels_of({"": TagScheme(("tip",))})
+    )
     assert {"classifier.weight", "classifier.bias"} <= strange.new
     large = vocabulary.with_name("large.txt")
     large.write_text("\n".join(["[PAD]", "[UNK]", "[MASK]", *map(str, range(30_000))]))
     with pytest.raises(SettingsError, match="pieces, the network"):
-        load_start(Start(checkpoint=Path("receipts"), tokenizer=str(large)), FormNetForTagging)
+        load_start(Start(checkpoint=Path("receipts"), tokenizer=str(large)), FormNetForTokenClassification)
 
 
 def test_letterheads_name_heads_that_there_are(vocabulary: Path, tmp_path: Path) -> None:

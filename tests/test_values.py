@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.document.values.normalize import LONGEST_VALUE, Value, kind_of, normalise
+from formnet.document.values.normalize import LONGEST_VALUE, Value, kind_of, normalize
 from formnet.document.values.parse import figure
 
 
@@ -60,20 +60,20 @@ from formnet.document.values.parse import figure
     ],
 )
 def test_amounts(printed: str, value: str, currency: str | None) -> None:
-    assert normalise(printed) == Value("amount", value, currency)
-    assert normalise(printed, "total") == Value("amount", value, currency)
+    assert normalize(printed) == Value("amount", value, currency)
+    assert normalize(printed, "total") == Value("amount", value, currency)
 
 
 def test_a_count_and_a_price_are_not_surely_one_amount() -> None:
-    assert normalise("3 150.00", "price") == Value("amount", "3150.00", ambiguous=True)
+    assert normalize("3 150.00", "price") == Value("amount", "3150.00", ambiguous=True)
     for text in ("4.50 x 3", "$5 - $10", "1.00 2.00"):
-        assert normalise(text, "total") is None
+        assert normalize(text, "total") is None
 
 
 def test_three_digits_after_a_point_are_thousands_but_not_surely() -> None:
-    assert normalise("16.500", "price") == Value("amount", "16500", ambiguous=True)
-    assert normalise("RM 16.500") == Value("amount", "16500", "MYR", ambiguous=True)
-    assert normalise("1.234.567") == Value("amount", "1234567")
+    assert normalize("16.500", "price") == Value("amount", "16500", ambiguous=True)
+    assert normalize("RM 16.500") == Value("amount", "16500", "MYR", ambiguous=True)
+    assert normalize("1.234.567") == Value("amount", "1234567")
 
 
 @pytest.mark.parametrize(
@@ -105,31 +105,31 @@ def test_three_digits_after_a_point_are_thousands_but_not_surely() -> None:
 )
 def test_dates(printed: str, iso: str) -> None:
     for day_first in (None, True, False):
-        assert normalise(printed, day_first=day_first) == Value("date", iso)
+        assert normalize(printed, day_first=day_first) == Value("date", iso)
 
 
 def test_a_date_of_two_readings_says_so() -> None:
     month_first, day_first = Value("date", "2019-03-04", ambiguous=True), Value("date", "2019-04-03", ambiguous=True)
-    assert normalise("03/04/2019") == normalise("03/04/2019", day_first=False) == month_first
-    assert normalise("03/04/2019", day_first=True) == normalise("03.04.19") == day_first
-    assert normalise("03.04.19", day_first=False) == month_first
+    assert normalize("03/04/2019") == normalize("03/04/2019", day_first=False) == month_first
+    assert normalize("03/04/2019", day_first=True) == normalize("03.04.19") == day_first
+    assert normalize("03.04.19", day_first=False) == month_first
 
 
 def test_a_label_helps() -> None:
-    assert normalise("9") is None
-    assert normalise("9", "total") == Value("amount", "9")
-    assert normalise("20190304", "gross_amount") == Value("amount", "20190304")
-    assert normalise("TOTAL (3) 60,000", "total_price") == Value("amount", "60000")
-    assert normalise("SVC 6% Rp. 10.260", "service_price") == Value("amount", "10260", "IDR")
-    assert normalise("DISC 10%", "discount_price") is normalise("TOTAL 60,000") is None
-    assert normalise("4 March 2019", "total") == Value("date", "2019-03-04")
-    assert normalise("25/12/2018 8:13:39 PM") is None
-    assert normalise("25/12/2018 8:13:39 PM", "date") == Value("date", "2018-12-25")
-    assert normalise("01/02/2018 - 31/03/2018", "flight_from") is None  # which of them?
-    assert normalise("9.00", "due_date") == Value("amount", "9.00")
-    assert normalise("#ab 12-x", "contract_num") == Value("identifier", "AB12-X")
-    assert normalise("12/03/2019", "contract_num") == Value("identifier", "12/03/2019")
-    assert normalise(" - ", "contract_num") is None
+    assert normalize("9") is None
+    assert normalize("9", "total") == Value("amount", "9")
+    assert normalize("20190304", "gross_amount") == Value("amount", "20190304")
+    assert normalize("TOTAL (3) 60,000", "total_price") == Value("amount", "60000")
+    assert normalize("SVC 6% Rp. 10.260", "service_price") == Value("amount", "10260", "IDR")
+    assert normalize("DISC 10%", "discount_price") is normalize("TOTAL 60,000") is None
+    assert normalize("4 March 2019", "total") == Value("date", "2019-03-04")
+    assert normalize("25/12/2018 8:13:39 PM") is None
+    assert normalize("25/12/2018 8:13:39 PM", "date") == Value("date", "2018-12-25")
+    assert normalize("01/02/2018 - 31/03/2018", "flight_from") is None  # which of them?
+    assert normalize("9.00", "due_date") == Value("amount", "9.00")
+    assert normalize("#ab 12-x", "contract_num") == Value("identifier", "AB12-X")
+    assert normalize("12/03/2019", "contract_num") == Value("identifier", "12/03/2019")
+    assert normalize(" - ", "contract_num") is None
 
 
 def test_labels_are_read_by_their_words() -> None:
@@ -161,11 +161,11 @@ def test_labels_are_read_by_their_words() -> None:
     ],
 )
 def test_other_text_is_none(text: str) -> None:
-    assert normalise(text) is None
+    assert normalize(text) is None
 
 
 def test_plain_data() -> None:
-    amount, day = normalise("$9.00"), normalise("1/2/19")
+    amount, day = normalize("$9.00"), normalize("1/2/19")
     assert amount is not None
     assert day is not None
     assert amount.to_json() == {"kind": "amount", "value": "9.00", "currency": "USD"}
@@ -180,7 +180,7 @@ pieces = st.sampled_from(
 
 @given(st.one_of(st.text(), st.lists(pieces, max_size=12).map("".join)), labels, st.sampled_from([None, True, False]))
 def test_no_text_is_too_much(text: str, label: str, day_first: bool | None) -> None:
-    value = normalise(text, label, day_first=day_first)
+    value = normalize(text, label, day_first=day_first)
     if value is not None and value.kind == "date":
         date.fromisoformat(value.value)
     if value is not None and value.kind == "amount":
@@ -191,7 +191,7 @@ def test_no_text_is_too_much(text: str, label: str, day_first: bool | None) -> N
 def test_amounts_are_read_as_written(amount: Decimal, currency: str) -> None:
     english, european = f"{abs(amount):,}", f"{abs(amount):,}".translate(str.maketrans(",.", ".,"))
     for digits in (english, european):
-        value = normalise(f"{'-' if amount < 0 else ''}{currency}{digits}")
+        value = normalize(f"{'-' if amount < 0 else ''}{currency}{digits}")
         assert value is not None
         assert (value.kind, Decimal(value.value), value.ambiguous) == ("amount", amount, False)
 
@@ -199,10 +199,10 @@ def test_amounts_are_read_as_written(amount: Decimal, currency: str) -> None:
 @given(st.dates(date(1969, 1, 1), date(2068, 12, 31)))
 def test_dates_are_read_as_written(day: date) -> None:
     for form in ("%Y-%m-%d", "%d %B %Y", "%b %d, %Y", "%d-%b-%y", "%m/%d/%Y", "%d.%m.%Y"):
-        value = normalise(day.strftime(form))
+        value = normalize(day.strftime(form))
         assert value is not None
         assert (value.kind, value.value) == ("date", day.isoformat())
-    value = normalise(day.strftime("%d/%m/%y"), day_first=True)
+    value = normalize(day.strftime("%d/%m/%y"), day_first=True)
     assert value is not None
     assert value.value == day.isoformat()
 
@@ -219,8 +219,8 @@ def test_long_texts_are_refused_at_once() -> None:
         "$" * 100_000,
     ):
         for label in ("", "total", "date", "contract_num", text):
-            assert normalise(text, label) is None
-            normalise(text[:LONGEST_VALUE], label)
+            assert normalize(text, label) is None
+            normalize(text[:LONGEST_VALUE], label)
     assert time.perf_counter() - start < 2
 
 
@@ -231,4 +231,4 @@ def test_figures_are_taken_apart() -> None:
 
 
 def test_a_long_s_is_an_s() -> None:
-    assert normalise("12 \u017fep 2019", "date") is not None
+    assert normalize("12 \u017fep 2019", "date") is not None

@@ -16,9 +16,9 @@ from formnet.io.writers import write
 
 
 def document(name: str, *words: str) -> Document:
-    build = DocumentBuilder(name)
-    build.add_page(words, [[20 * i, 10, 20 * i + 15, 20] for i in range(len(words))], 500, 100, confidences=None)
-    return build.done()
+    builder = DocumentBuilder(name)
+    builder.add_page(words, [[20 * i, 10, 20 * i + 15, 20] for i in range(len(words))], 500, 100, confidences=None)
+    return builder.build()
 
 
 @pytest.fixture
@@ -148,17 +148,17 @@ def test_parquet_is_read_back(folder: Path, examples: Path) -> None:
     assert "2 documents" in said.output
     expected = [align(d).document for d in open_corpus(f"values:{folder}")]
     assert list(read(out)) == expected
-    build = DocumentBuilder("every part")
-    build.add_page(
+    builder = DocumentBuilder("every part")
+    builder.add_page(
         ["a", "b"], [[0, 0, 1, 1], [2, 2, 3, 3]], 9, 9, confidences=[0.5, 1], image=folder / "x.png", frame=2
     )
-    build.add_page([], [], 5, 5, read_by="me")
-    build.add_entity("x", [0], 0.5)
-    build.add_entity("y", [1, 0])
-    build.add_link(0, 1)
+    builder.add_page([], [], 5, 5, text_source="me")
+    builder.add_entity("x", [0], 0.5)
+    builder.add_entity("y", [1, 0])
+    builder.add_link(0, 1)
     for documents in (
-        [build.done()],
-        [build.done({"a": "b", "c": "d"}), build.done({"c": "e"}), build.done()],
+        [builder.build()],
+        [builder.build({"a": "b", "c": "d"}), builder.build({"c": "e"}), builder.build()],
         [],
         list(read(examples / "documents.jsonl"))[:1],
     ):

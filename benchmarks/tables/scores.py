@@ -106,7 +106,7 @@ def variants(record: dict[str, Any]) -> str:
 
 
 def curve(record: dict[str, Any]) -> str:
-    """How F1 grows with labelled documents."""
+    """How F1 grows with labeled documents."""
     return table(
         [("documents", "F1"), *((f"{point['documents']:,}", spread(point["f1"])) for point in record["points"])]
     )
@@ -129,8 +129,8 @@ def hours(record: dict[str, Any]) -> str:
 
 def pretraining(record: dict[str, Any]) -> str:
     """How well hidden words of pages held out are guessed as pre-training goes on."""
-    optimisation = record["config"]["optimisation"]
-    pieces = optimisation["batch_pieces"] * optimisation["accumulate"]
+    optimization = record["config"]["optimization"]
+    pieces = optimization["max_batch_tokens"] * optimization["accumulate"]
     rows = [("step", "pieces read, at most", "loss", "guessed right")]
     for look in record["held_out"]:
         read = f"{look['step'] * pieces / 1e6:.1f} M"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from formnet.extraction.decoding import decode
     from formnet.extraction.extractor import Extractor
     from formnet.io.readers import read
-    from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, FormNetModel
+    from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, FormNetModel
 
 __version__ = "0.1.0"
 
@@ -36,7 +36,7 @@ __all__ = [
     "FormNetConfig",
     "FormNetError",
     "FormNetForMaskedLM",
-    "FormNetForTagging",
+    "FormNetForTokenClassification",
     "FormNetModel",
     "Page",
     "PageGraph",
@@ -65,7 +65,7 @@ _HOME = {
     "extraction.extractor": ("Extractor",),
     "encoding.graph": ("PageGraph", "page_graph"),
     "document.tags": ("Span", "TagScheme"),
-    "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTagging", "FormNetModel"),
+    "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTokenClassification", "FormNetModel"),
     "io.readers": ("read",),
     "document.reading_order": ("reorder",),
 }

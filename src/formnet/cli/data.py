@@ -166,7 +166,7 @@ def _print_statistics(corpus: str, found: "dict[str, Statistics]") -> None:
         cells = [f"{c.labels.get(label, 0):,}  × {n}" for c, n in zip(counts, length, strict=True)]
         row(f"  {label}, × words", cells, style="dim")
     if any(c.scattered_entities for c in counts):
-        row("  whose words are not neighbours", [c.scattered_entities for c in counts], style="dim")
+        row("  whose words are not neighbors", [c.scattered_entities for c in counts], style="dim")
     if any(c.links for c in counts):
         row("links", [c.links for c in counts])
     for name in dict.fromkeys(name for c in counts for name in c.fields):

@@ -27,7 +27,7 @@ def evaluate(
     from formnet.extraction.extractor import Extractor
 
     extractor = Extractor.from_pretrained(model)
-    # A value that was learnt everywhere is right wherever it stands.
+    # A value that was learned everywhere is right wherever it stands.
     occurrences: Literal["best", "all"] = "all" if extractor.model.config.everywhere else "best"
     results: dict[str, Any] = {}
     for name in order or [ReadingOrder.given]:
@@ -102,8 +102,8 @@ def label(
     from formnet.io.writers import write
 
     extractor = Extractor.from_pretrained(model)
-    labelled = extractor.label(islice(open_corpus(corpus), most), least)
-    found = (document for document in labelled if not sure or mean_score(document) >= sure)
+    labeled = extractor.label(islice(open_corpus(corpus), most), least)
+    found = (document for document in labeled if not sure or mean_score(document) >= sure)
     count = write(found, output, model_version=model)  # guesses, which Label Studio keeps apart from what people say
     typer.echo(f"{count} documents → {output}")
 

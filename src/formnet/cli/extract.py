@@ -157,8 +157,8 @@ def _print(document: "Document", least: float) -> None:
     if document.entities:
         Console().print(table)
     else:
-        read_by = {page.read_by for page in document.pages if page.read_by}
-        how = f", read by {', '.join(sorted(read_by))}" if read_by else ""
+        text_source = {page.text_source for page in document.pages if page.text_source}
+        how = f", read by {', '.join(sorted(text_source))}" if text_source else ""
         Console().print(_plain(f"{document.id}: no field found among {document.num_words} words{how}."))
 
 

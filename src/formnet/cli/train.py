@@ -10,13 +10,13 @@ from formnet.cli.figures import Out, prepare, write_figures
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a YAML file.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Override a setting, as in optimisation.learning_rate=3e-5."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Override a setting, as in optimization.learning_rate=3e-5."),
 ]
 Resume = Annotated[bool, typer.Option(help="Go on from the last checkpoint in the output folder.")]
 
 
 def train(config: Config, override: Overrides = None, resume: Resume = True) -> None:
-    """Learn to find the entities of labelled documents."""
+    """Learn to find the entities of labeled documents."""
     prepare(training=True)
     from formnet.training import FineTuning, load_settings
     from formnet.training.finetune import finetune
@@ -25,7 +25,7 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
 
 
 def pretrain(config: Config, override: Overrides = None, resume: Resume = True, out: Out = None) -> None:
-    """Learn to guess masked words of unlabelled pages; under torchrun, on several processes."""
+    """Learn to guess masked words of unlabeled pages; under torchrun, on several processes."""
     prepare(training=True)
     from formnet.training import PreTraining, load_settings
     from formnet.training.pretrain import pretrain as run

@@ -52,7 +52,7 @@ def attention(
     ocr: Ocr = "auto",
     out: Annotated[Path, typer.Option(help="The picture to write.")] = Path("attention.png"),
 ) -> None:
-    """Draw where words look, a colour a head, as in the paper's figure."""
+    """Draw where words look, a color a head, as in the paper's figure."""
     from dataclasses import replace
 
     from formnet.errors import DocumentError

@@ -1,4 +1,4 @@
-"""A labelled corpus → labelled Documents. One file a corpus, called by the file's name: `kind:path@split`.
+"""A labeled corpus → labeled Documents. One file a corpus, called by the file's name: `kind:path@split`.
 
     >>> parse_spec("funsd:data/funsd@train")
     ('funsd', PosixPath('data/funsd'), 'train')

@@ -11,7 +11,7 @@ from formnet.errors import CorpusError, DocumentError, FormNetError
 
 
 class Corpus(ABC):
-    """Labelled documents in a folder or file, read one at a time and never kept.
+    """Labeled documents in a folder or file, read one at a time and never kept.
 
     A kind of corpus says how to list its sources (cheap) and how to parse one of them (the work), so that one
     bad document can be reported and passed over, and documents can be read in parallel.

@@ -91,8 +91,8 @@ def receipt(name: str, data: Any, image: Path | None = None) -> Document:
     lines = data["valid_line"]
     words = [word for line in lines for word in line["words"]]
     size = (size_of(image) if image else None) or tuple(data["meta"]["image_size"][k] for k in ("width", "height"))
-    build = DocumentBuilder(name)
-    build.add_page(
+    builder = DocumentBuilder(name)
+    builder.add_page(
         [word["text"] for word in words],
         [quad_box(word["quad"]) for word in words],
         *size,
@@ -101,9 +101,9 @@ def receipt(name: str, data: Any, image: Path | None = None) -> Document:
     start = 0
     for line in lines:
         stop = start + len(line["words"])
-        build.add_entity(line["category"].replace(".sub.", ".sub_"), range(start, stop))  # v2's name → v1's
+        builder.add_entity(line["category"].replace(".sub.", ".sub_"), range(start, stop))  # v2's name → v1's
         start = stop
-    return build.done()
+    return builder.build()
 
 
 def quad_box(quad: dict[str, float]) -> tuple[float, float, float, float]:

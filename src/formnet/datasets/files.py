@@ -1,4 +1,4 @@
-"""A folder of documents as they are, without labels: to be counted, labelled by a model, or learnt from unlabelled."""
+"""A folder of documents as they are, without labels: to be counted, labeled by a model, or learned from unlabeled."""
 
 from collections.abc import Iterator
 from pathlib import Path

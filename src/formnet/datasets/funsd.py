@@ -47,8 +47,8 @@ def form_document(name: str, form: list[Any], size: tuple[int, int] | None, imag
     """Build a document of FUNSD's (and XFUND's) entities with words and links."""
     words = [word for entity in form for word in entity["words"]]
     width, height = size or (None, None)
-    build = DocumentBuilder(name)
-    build.add_page(
+    builder = DocumentBuilder(name)
+    builder.add_page(
         [word["text"] for word in words],
         [word["box"] for word in words],
         width,
@@ -58,14 +58,14 @@ def form_document(name: str, form: list[Any], size: tuple[int, int] | None, imag
     start = 0
     for entity in form:
         stop = start + len(entity["words"])
-        build.add_entity(entity["label"].lower(), range(start, stop))
+        builder.add_entity(entity["label"].lower(), range(start, stop))
         start = stop
     place = {entity["id"]: i for i, entity in enumerate(form)}
     told = Counter((place[a], place[b]) for entity in form for a, b in entity["linking"])
     for (a, b), times in told.items():
         for _ in range(times // 2):  # both ends tell of a link
-            build.add_link(a, b)
-    return build.done()
+            builder.add_link(a, b)
+    return builder.build()
 
 
 CORPUS = Funsd

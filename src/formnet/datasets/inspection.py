@@ -64,7 +64,7 @@ def statistics(corpus: Corpus, split: str) -> Statistics:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that validation found: a document refused, mended, or labelled in a way that tags cannot say."""
+    """One thing that validation found: a document refused, mended, or labeled in a way that tags cannot say."""
 
     document: str
     kind: str

@@ -1,7 +1,7 @@
-"""What people labelled in Label Studio: its JSON export, or a folder with one export a split.
+"""What people labeled in Label Studio: its JSON export, or a folder with one export a split.
 
 Tasks that FormNet wrote carry their words. For others, a `documents.jsonl` beside the export may hold the words of each
-scan, with the scan's file name as `id`. Tasks that nobody has labelled yet are passed over.
+scan, with the scan's file name as `id`. Tasks that nobody has labeled yet are passed over.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from formnet.datasets.base import Corpus, by_split
 from formnet.document import Document
 from formnet.errors import CorpusError
-from formnet.io.label_studio import SUFFIX, from_task, is_labelled, load_tasks
+from formnet.io.label_studio import SUFFIX, from_task, is_labeled, load_tasks
 from formnet.io.readers import jsonl
 
 WORDS = "documents.jsonl"
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
 
 class LabelStudio(Corpus):
-    """Documents labelled in Label Studio."""
+    """Documents labeled in Label Studio."""
 
     aliases = {"dev": "validation", "val": "validation"}  # noqa: RUF012
 
@@ -43,13 +43,13 @@ class LabelStudio(Corpus):
         return "holds no .json file that Label Studio exported."
 
     def sources(self, split: str) -> Iterator[Task]:
-        """List the tasks that somebody has labelled."""
+        """List the tasks that somebody has labeled."""
         file = self._files()[split]
         tasks = load_tasks(file)
-        labelled = [Task(file, number, task) for number, task in enumerate(tasks, 1) if is_labelled(task)]
-        if tasks and not labelled:
-            raise CorpusError(f"{file}: nobody has labelled any of its {len(tasks):,} tasks; label some and export.")
-        return iter(labelled)
+        labeled = [Task(file, number, task) for number, task in enumerate(tasks, 1) if is_labeled(task)]
+        if tasks and not labeled:
+            raise CorpusError(f"{file}: nobody has labeled any of its {len(tasks):,} tasks; label some and export.")
+        return iter(labeled)
 
     def parse(self, source: Task) -> Document:
         """Read one task."""

@@ -47,9 +47,9 @@ class Sroie(Corpus):
         fields = json.loads(_decode(values.read_bytes())) if values.is_file() else {}
         image = source.parent.parent / "img" / f"{source.stem}.jpg"
         width, height = size_of(image) or (None, None)
-        build = DocumentBuilder(source.stem)
-        build.add_page(texts, boxes, width, height, image=image if width else None)
-        return build.done({name: value for name, value in fields.items() if value.strip()})
+        builder = DocumentBuilder(source.stem)
+        builder.add_page(texts, boxes, width, height, image=image if width else None)
+        return builder.build({name: value for name, value in fields.items() if value.strip()})
 
 
 def _line(row: str, file: Path, number: int) -> tuple[str, Box]:

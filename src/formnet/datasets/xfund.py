@@ -1,4 +1,4 @@
-"""XFUND: forms in other languages, labelled as FUNSD's, in PaddleOCR's packaging.
+"""XFUND: forms in other languages, labeled as FUNSD's, in PaddleOCR's packaging.
 
 The public original: Xu et al., 2022; one `LANGUAGE.SPLIT.paddle.tsv` a language, `file<TAB>{"ocr_info": …}` a
 line. CC-BY-NC-SA-4.0. A split is called `fr.val`, `zh.val` and so on.

@@ -1,4 +1,4 @@
-"""The document model: words with bounding boxes on pages, and labelled entities over them.
+"""The document model: words with bounding boxes on pages, and labeled entities over them.
 
 `formnet.document.builder.DocumentBuilder` is the only way from parsed input to a `Document`.
 """

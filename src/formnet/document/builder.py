@@ -23,10 +23,10 @@ class DocumentBuilder:
 
     Blank words are dropped, bad boxes repaired or refused, and entities and links renumbered.
 
-    >>> build = DocumentBuilder("receipt")
-    >>> build.add_page(["Total", " ", "9.00"], [[10, 10, 60, 20], [0, 0, 0, 0], [70, 10, 99, 20]], 100, 200)
-    >>> build.add_entity("total", [1, 2])
-    >>> document = build.done()
+    >>> builder = DocumentBuilder("receipt")
+    >>> builder.add_page(["Total", " ", "9.00"], [[10, 10, 60, 20], [0, 0, 0, 0], [70, 10, 99, 20]], 100, 200)
+    >>> builder.add_entity("total", [1, 2])
+    >>> document = builder.build()
     >>> document.entities
     (Entity(total: '9.00', page 1),)
     >>> print(document.repairs[0])
@@ -53,7 +53,7 @@ class DocumentBuilder:
         confidences: Sequence[float] | None = None,
         image: Path | None = None,
         frame: int = 0,
-        read_by: str | None = None,
+        text_source: str | None = None,
     ) -> None:
         """Add a page; without a size the page is guessed around its words."""
         number = len(self._pages)
@@ -88,7 +88,7 @@ class DocumentBuilder:
                 None if certain is None else certain[filled],
                 None if image is None else image.absolute(),
                 frame,
-                read_by,
+                text_source,
             )
         )
 
@@ -107,7 +107,7 @@ class DocumentBuilder:
         """Link two entities by their place among those added."""
         self._links.append((question, answer))
 
-    def done(self, fields: Mapping[str, str] | None = None) -> Document:
+    def build(self, fields: Mapping[str, str] | None = None) -> Document:
         """Give the document, numbered anew."""
         bare = Document(self.id, tuple(self._pages))
         entities: list[Entity] = []

@@ -49,7 +49,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A labelled value: which words say it, in the order they are read, and where they stand."""
+    """A labeled value: which words say it, in the order they are read, and where they stand."""
 
     label: str
     text: str
@@ -76,7 +76,7 @@ class Page:
     confidences: NDArray[np.float64] | None = None  # [W]
     image: Path | None = None  # the scan, or the file of several pages that it is one of
     frame: int = 0  # which of them
-    read_by: str | None = None  # what read its words: an OCR engine, a PDF's own text
+    text_source: str | None = None  # what read its words: an OCR engine, a PDF's own text
 
     def __post_init__(self) -> None:
         assert self.boxes.shape == (len(self.texts), 4)
@@ -86,7 +86,7 @@ class Page:
         if not isinstance(other, Page):
             return NotImplemented
         same = (self.width, self.height, self.texts) == (other.width, other.height, other.texts)
-        same = same and (self.image, self.frame, self.read_by) == (other.image, other.frame, other.read_by)
+        same = same and (self.image, self.frame, self.text_source) == (other.image, other.frame, other.text_source)
         return same and np.array_equal(self.boxes, other.boxes) and _same(self.confidences, other.confidences)
 
     __hash__ = None  # type: ignore[assignment]
@@ -95,7 +95,7 @@ class Page:
         return f"Page({self.width:g} × {self.height:g}, {len(self.texts)} words: {_opening(self.texts)})"
 
     @property
-    def normalised_boxes(self) -> Boxes:
+    def normalized_boxes(self) -> Boxes:
         """Boxes as shares of the page, each number between 0 and 1: [W, 4]."""
         return np.divide(self.boxes, (self.width, self.height, self.width, self.height))
 
@@ -204,8 +204,8 @@ def _page_json(page: Page) -> dict[str, Any]:
         json["image"] = whole_characters(page.image.as_posix())
     if page.frame:
         json["frame"] = page.frame
-    if page.read_by is not None:
-        json["read_by"] = page.read_by
+    if page.text_source is not None:
+        json["text_source"] = page.text_source
     return json
 
 

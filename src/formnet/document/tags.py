@@ -21,7 +21,7 @@ _B, _I, _E, _S = range(4)
 
 
 class Span(NamedTuple):
-    """An entity over neighbouring words, from `start` up to but not with `stop`."""
+    """An entity over neighboring words, from `start` up to but not with `stop`."""
 
     label: str
     start: int
@@ -121,7 +121,7 @@ class TagScheme:
         ]
 
     def document_tags(self, document: Document) -> NDArray[np.int64]:
-        """Give the tags of a labelled document's words: [N].
+        """Give the tags of a labeled document's words: [N].
 
         An entity whose words do not follow each other in this reading order is tagged a run at a time.
         """

@@ -11,7 +11,7 @@ from torch import Tensor
 from formnet.encoding.encoder import EncodedDocument
 from formnet.errors import DocumentError
 
-#: A padded place holds no piece, no word, no neighbour, and asks for no tag.
+#: A padded place holds no piece, no word, no neighbor, and asks for no tag.
 NOWHERE = -1
 IGNORED_TAG = -100
 
@@ -21,8 +21,8 @@ Batch = dict[str, Any]  # tensors by name, and the documents' ids
 def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int = 1) -> Batch:
     """Pad documents to one length, a multiple of some number if asked.
 
-    B documents, P pieces, W words: input_ids [B, P], attention_mask [B, P], piece_word [B, P], piece_boxes [B, P, 4],
-    first_piece [B, W], node_features [B, W, 10], neighbours [B, W, 8], edge_features [B, W, 8, 11], labels [B, W].
+    B documents, P pieces, W words: input_ids [B, P], attention_mask [B, P], word_ids [B, P], token_boxes [B, P, 4],
+    first_token [B, W], node_features [B, W, 10], neighbors [B, W, 8], edge_features [B, W, 8, 11], labels [B, W].
     """
     if not documents:
         raise DocumentError("a batch needs at least one document.")
@@ -30,19 +30,19 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
     words = max(d.num_words for d in documents)
     batch: Batch = {
         "ids": [d.id for d in documents],
-        "input_ids": _pad([d.piece_ids for d in documents], pieces, padding_id),
+        "input_ids": _pad([d.token_ids for d in documents], pieces, padding_id),
         "attention_mask": _pad([np.ones(len(d), np.int64) for d in documents], pieces, 0),
-        "piece_word": _pad([d.piece_word for d in documents], pieces, NOWHERE),
-        "piece_boxes": _pad([d.piece_boxes for d in documents], pieces, 0.0),
-        "first_piece": _pad([d.first_piece for d in documents], words, NOWHERE),
+        "word_ids": _pad([d.word_ids for d in documents], pieces, NOWHERE),
+        "token_boxes": _pad([d.token_boxes for d in documents], pieces, 0.0),
+        "first_token": _pad([d.first_token for d in documents], words, NOWHERE),
         "node_features": _pad([d.node_features for d in documents], words, 0.0),
-        "neighbours": _pad([d.neighbours for d in documents], words, NOWHERE),
+        "neighbors": _pad([d.neighbors for d in documents], words, NOWHERE),
         "edge_features": _pad([d.edge_features for d in documents], words, 0.0),
     }
     tags = [d.tags for d in documents if d.tags is not None]
     if tags:
         if len(tags) < len(documents):
-            raise DocumentError("some documents of the batch are labelled and some are not.")
+            raise DocumentError("some documents of the batch are labeled and some are not.")
         batch["labels"] = _pad(tags, words, IGNORED_TAG)
     return batch
 
@@ -52,7 +52,7 @@ def uncollate(batch: Batch) -> list[EncodedDocument]:
     documents = []
     for i, name in enumerate(batch["ids"]):
         pieces = int(batch["attention_mask"][i].sum())
-        words = int((batch["first_piece"][i] != NOWHERE).sum())
+        words = int((batch["first_token"][i] != NOWHERE).sum())
 
         def row(key: str, length: int, i: int = i) -> NDArray[Any]:
             array: NDArray[Any] = batch[key][i, :length].numpy()
@@ -62,11 +62,11 @@ def uncollate(batch: Batch) -> list[EncodedDocument]:
             EncodedDocument(
                 name,
                 row("input_ids", pieces),
-                row("piece_word", pieces),
-                row("piece_boxes", pieces),
-                row("first_piece", words),
+                row("word_ids", pieces),
+                row("token_boxes", pieces),
+                row("first_token", words),
                 row("node_features", words),
-                row("neighbours", words),
+                row("neighbors", words),
                 row("edge_features", words),
                 row("labels", words) if "labels" in batch else None,
             )
@@ -94,7 +94,7 @@ def buckets(
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
     generator = None if seed is None else np.random.default_rng(seed)
     if generator is not None and len(lengths):
-        # Lengths blurred by a tenth: neighbours change from epoch to epoch, padding stays small.
+        # Lengths blurred by a tenth: neighbors change from epoch to epoch, padding stays small.
         order = np.argsort(-np.asarray(lengths) * generator.uniform(0.9, 1.1, len(lengths)), kind="stable")
     batches: list[list[int]] = []
     longest = 0

@@ -1,4 +1,4 @@
-"""One document as arrays: pieces with places, words with neighbours, and the map between them."""
+"""One document as arrays: pieces with places, words with neighbors, and the map between them."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from formnet.document import Document
 from formnet.document.tags import TagScheme
-from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbours, page_graph
+from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbors, page_graph
 from formnet.encoding.tokenizer import cut, padding_id
 
 #: The longer side of every page is this long; the other keeps its proportion.
@@ -22,31 +22,31 @@ class EncodedDocument:
     """A whole document for the network; P pieces, W words."""
 
     id: str
-    piece_ids: NDArray[np.int64]  # [P]
-    piece_word: NDArray[np.int64]  # [P] the word a piece is of
-    piece_boxes: NDArray[np.float32]  # [P, 4] in page units, pages stacked
-    first_piece: NDArray[np.int64]  # [W] where a word begins
+    token_ids: NDArray[np.int64]  # [P]
+    word_ids: NDArray[np.int64]  # [P] the word a piece is of
+    token_boxes: NDArray[np.float32]  # [P, 4] in page units, pages stacked
+    first_token: NDArray[np.int64]  # [W] where a word begins
     node_features: NDArray[np.float32]  # [W, 10]
-    neighbours: NDArray[np.int64]  # [W, 8] words, −1 where there are fewer
+    neighbors: NDArray[np.int64]  # [W, 8] words, −1 where there are fewer
     edge_features: NDArray[np.float32]  # [W, 8, 11]
     tags: NDArray[np.int64] | None = None  # [W]
 
     def __len__(self) -> int:
-        return len(self.piece_ids)
+        return len(self.token_ids)
 
     @property
     def num_words(self) -> int:
         """How many words the pieces are of."""
-        return len(self.first_piece)
+        return len(self.first_token)
 
     def pieces_of(self, word: int) -> range:
         """Give the pieces of a word."""
         last = word + 1 == self.num_words
-        return range(int(self.first_piece[word]), len(self) if last else int(self.first_piece[word + 1]))
+        return range(int(self.first_token[word]), len(self) if last else int(self.first_token[word + 1]))
 
 
 class Encoder:
-    """Turns documents into arrays with one tokenizer and, for labelled ones, one tag scheme.
+    """Turns documents into arrays with one tokenizer and, for labeled ones, one tag scheme.
 
     Nothing is cut off: eleven thousand words give all their pieces.
     """
@@ -94,14 +94,14 @@ def share_width(boxes: NDArray[np.float64], word: NDArray[np.int64], length: NDA
 
 
 def _graph(document: Document) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
-    """Build every page's graph; neighbours are numbered through the document."""
+    """Build every page's graph; neighbors are numbered through the document."""
     nodes = [np.empty((0, NODE_FEATURES), np.float32)]
     tables = [np.empty((0, MAX_NEIGHBOURS), np.int64)]
     edges = [np.empty((0, MAX_NEIGHBOURS, EDGE_FEATURES), np.float32)]
     start = 0
     for page in document.pages:
         graph = page_graph(page)
-        table, features = neighbours(graph)
+        table, features = neighbors(graph)
         nodes.append(graph.nodes)
         tables.append(np.where(table < 0, -1, table + start))
         edges.append(features)

@@ -1,4 +1,4 @@
-"""The page as a graph: a β-skeleton (β = 1, the Gabriel graph) over word centres, with the paper's features.
+"""The page as a graph: a β-skeleton (β = 1, the Gabriel graph) over word centers, with the paper's features.
 
 Two words are joined when no third lies in the closed disc between them. Every such pair is an edge of the Delaunay
 triangulation, and of those it is enough to test the two corners opposite the edge. The test is made on whole
@@ -22,7 +22,7 @@ Grid = NDArray[np.int64]  # [N, 2]
 
 #: The paper's "maximum number of neighbors".
 MAX_NEIGHBOURS = 8
-#: Centres are laid on a grid of this many steps: products of differences stay exact even as floats.
+#: Centers are laid on a grid of this many steps: products of differences stay exact even as floats.
 GRID = 2**20
 #: Up to here all pairs are tried, which is quicker than a triangulation; from here on that would take too long.
 FEW, TOO_MANY = 8, 1_000
@@ -52,7 +52,7 @@ def box_graph(boxes: Boxes, width: float, height: float) -> PageGraph:
 
 
 def on_grid(boxes: Boxes) -> Grid:
-    """Give box centres as whole numbers, twice the centre where boxes are whole numbers already: [N, 2]."""
+    """Give box centers as whole numbers, twice the center where boxes are whole numbers already: [N, 2]."""
     twice = boxes[:, :2] + boxes[:, 2:]
     whole = twice.astype(np.int64)
     largest = twice.max(initial=1e-9)
@@ -63,14 +63,14 @@ def on_grid(boxes: Boxes) -> Grid:
 
 
 def skeleton(points: Grid) -> Edges:
-    """Give the β-skeleton of points with at most so many neighbours each, the lower number first: [2, E]."""
+    """Give the β-skeleton of points with at most so many neighbors each, the lower number first: [2, E]."""
     return capped(points, gabriel(points), MAX_NEIGHBOURS)
 
 
 def gabriel(points: Grid) -> Edges:
     """Join points with no third in the closed disc between them, the lower number first: [2, E].
 
-    Words with the very same centre hang on each other in a chain, one of which stands for them in the graph.
+    Words with the very same center hang on each other in a chain, one of which stands for them in the graph.
     """
     if len(points) > FEW:
         triangulation = Delaunay(np.concatenate([points, _far_corners(points)]))
@@ -141,7 +141,7 @@ def _with_twins(points: Grid, join: Callable[[Grid], Edges]) -> Edges:
 
 
 def _chain(anchors: NDArray[np.integer], twins: NDArray[np.integer]) -> Edges:
-    """Hang twins on their anchor one after the other, so that none has many neighbours: [2, L]."""
+    """Hang twins on their anchor one after the other, so that none has many neighbors: [2, L]."""
     order = np.lexsort((twins, anchors))
     anchors, twins = anchors[order], twins[order]
     previous = np.where(np.diff(anchors, prepend=-1) == 0, np.roll(twins, 1), anchors)
@@ -205,7 +205,7 @@ _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])
 def edge_features(shares: NDArray[np.float64], edges: Edges, proportion: float) -> NDArray[np.float32]:
     """Give the paper's attributes of directed edges k → l, from boxes as shares of the page [4, N]: [E, 11].
 
-    From k to l: between centres (x, y), top left corners, bottom right corners; the shortest distance between the boxes
+    From k to l: between centers (x, y), top left corners, bottom right corners; the shortest distance between the boxes
     along x and along y. Then height over width of k, of l, and of the box that covers both, in the page's proportion.
     """
     start, stop = edges
@@ -224,8 +224,8 @@ def edge_features(shares: NDArray[np.float64], edges: Edges, proportion: float) 
     return features.T
 
 
-def neighbours(graph: PageGraph) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Give each word's neighbours, padded with −1, and the features of the edges to them: [N, 8], [N, 8, 11]."""
+def neighbors(graph: PageGraph) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Give each word's neighbors, padded with −1, and the features of the edges to them: [N, 8], [N, 8, 11]."""
     start, stop = graph.edges
     count = len(graph.nodes)
     slot = np.arange(len(start)) - np.searchsorted(start, np.arange(count))[start]

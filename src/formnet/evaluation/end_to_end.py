@@ -67,11 +67,11 @@ def _core_seconds() -> float:
 
 def read_again(document: Document, engine: OcrEngine) -> Document:
     """Give a document with an engine's words instead of its own, and the same keyed-in values."""
-    build = DocumentBuilder(document.id)
+    builder = DocumentBuilder(document.id)
     for page in document.pages:
         assert page.image is not None
-        add_picture(build, scan_of(page), engine, page.image, page.frame)
-    return replace(split_ranges(build.done()), fields=document.fields)
+        add_picture(builder, scan_of(page), engine, page.image, page.frame)
+    return replace(split_ranges(builder.build()), fields=document.fields)
 
 
 def _score(documents: Sequence[Document], found: Sequence[Sequence[Entity]], names: Sequence[str]) -> dict[str, Any]:

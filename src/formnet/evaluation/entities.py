@@ -63,7 +63,7 @@ def word_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
 
 
 def gold_spans(document: Document, scheme: TagScheme) -> list[Span]:
-    """Give a labelled document's entities as the spans that tags can say in its reading order."""
+    """Give a labeled document's entities as the spans that tags can say in its reading order."""
     return spans_of(entity for entity in document.entities if entity.label in scheme.entity_types)
 
 

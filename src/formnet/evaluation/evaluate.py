@@ -1,4 +1,4 @@
-"""A trained network against a labelled corpus: one call, all figures."""
+"""A trained network against a labeled corpus: one call, all figures."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ from formnet.extraction.extractor import Extractor
 
 
 @dataclass(frozen=True)
-class Judged:
+class DocumentResult:
     """A document with what was found in it and what should have been."""
 
     document: Document
@@ -42,28 +42,28 @@ class Judged:
         }
 
 
-class Judgement(NamedTuple):
+class Judgment(NamedTuple):
     """Documents judged, and the types that they were judged by."""
 
-    documents: list[Judged]
+    documents: list[DocumentResult]
     scheme: TagScheme
 
 
-def judge(extractor: Extractor, documents: Sequence[Document], head: str | None = None) -> Judgement:
+def judge(extractor: Extractor, documents: Sequence[Document], head: str | None = None) -> Judgment:
     """Extract and set beside the labels, by the head named or else by the one that knows the labels."""
     if head is None:
         head = extractor.head_for({entity.label for document in documents for entity in document.entities})
     scheme = extractor.heads[head]
     found = extractor.entities(documents, head)
     judged = [
-        Judged(document, entities, gold_spans(document, scheme))
+        DocumentResult(document, entities, gold_spans(document, scheme))
         for document, entities in zip(documents, found, strict=True)
     ]
-    return Judgement(judged, scheme)
+    return Judgment(judged, scheme)
 
 
-def unknown_labels(judged: Sequence[Judged], known: Collection[str]) -> dict[str, int]:
-    """Count what documents are labelled with that the head which was asked does not know: no score tells of it."""
+def unknown_labels(judged: Sequence[DocumentResult], known: Collection[str]) -> dict[str, int]:
+    """Count what documents are labeled with that the head which was asked does not know: no score tells of it."""
     labels = Counter(
         label
         for one in judged
@@ -73,7 +73,7 @@ def unknown_labels(judged: Sequence[Judged], known: Collection[str]) -> dict[str
     return dict(labels.most_common())
 
 
-def report(judged: Sequence[Judged], scheme: TagScheme) -> dict[str, Any]:
+def report(judged: Sequence[DocumentResult], scheme: TagScheme) -> dict[str, Any]:
     """Give every figure of one reading: entities, words, calibration, and fields where values were keyed in."""
     counts = [one.counts for one in judged]
     scores = [entity.score or 0.0 for one in judged for entity in one.found]

@@ -6,13 +6,13 @@ from typing import Any
 
 from formnet.document.tags import Span
 from formnet.evaluation.entities import spans_of
-from formnet.evaluation.evaluate import Judged
+from formnet.evaluation.evaluate import DocumentResult
 from formnet.visualization.mismatches import draw_mismatches
 from formnet.visualization.overlay import free_name
 from formnet.visualization.plots import draw_reliability
 
 
-def draw_all(judged: Sequence[Judged], report: dict[str, Any], folder: Path) -> int:
+def draw_all(judged: Sequence[DocumentResult], report: dict[str, Any], folder: Path) -> int:
     """Write all pictures into a folder and give their number."""
     folder.mkdir(parents=True, exist_ok=True)
     draw_reliability(report["calibration"], folder / "reliability.png")
@@ -30,7 +30,7 @@ def draw_all(judged: Sequence[Judged], report: dict[str, Any], folder: Path) -> 
     return count
 
 
-def _on_page(one: Judged, spans: set[Span], page: int) -> list[tuple[str, list[int]]]:
+def _on_page(one: DocumentResult, spans: set[Span], page: int) -> list[tuple[str, list[int]]]:
     """Give the spans that lie on a page, as labels with word numbers within the page."""
     pages = one.document.page_of_word
     first = int((pages < page).sum())

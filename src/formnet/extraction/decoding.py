@@ -165,7 +165,7 @@ def decode(
     """Give each document's entities, with the probability of each: `scores` is [B, W, T].
 
     These are the entities on the best path; or, if a document has every type `once`, the likeliest value of each type,
-    which was learnt in one place of a document or `everywhere` that it stands.
+    which was learned in one place of a document or `everywhere` that it stands.
     What is less likely than `least` is left out: it would more often be wrong than right, by far. No entity runs
     over a page break.
     """

@@ -26,13 +26,13 @@ from formnet.extraction.decoding import decode
 from formnet.extraction.pretrained import find_model, refuse_other_forms
 from formnet.io.ocr import OcrEngine
 from formnet.io.readers import read_one
-from formnet.modeling import FormNetForTagging
+from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.local_attention import has_compiler
 from formnet.modeling.onnx import GRAPH, OnnxNetwork
 from formnet.modeling.quantization import WEIGHTS, load_compact, save_compact
 
 #: Pieces that are scored together. Engines that write every pair of the band out want them to stay in the cache.
-BATCH_PIECES, ONNX_BATCH_PIECES = 8192, 1024
+MAX_BATCH_TOKENS, ONNX_MAX_BATCH_TOKENS = 8192, 1024
 #: Batches of pages to warm up with, in words: what shapes are told apart by when they are compiled.
 WARM_UP = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
 
@@ -53,16 +53,18 @@ class Extractor:
 
     def __init__(
         self,
-        model: FormNetForTagging | OnnxNetwork,
+        model: FormNetForTokenClassification | OnnxNetwork,
         tokenizer: Tokenizer,
         *,
-        batch_pieces: int | None = None,
+        max_batch_tokens: int | None = None,
         bf16: bool = False,
         ocr: str | OcrEngine = "auto",
         day_first: bool | None = None,
     ):
         self.model, self.bf16, self.ocr = model, bf16, ocr
-        self.batch_pieces = batch_pieces or (ONNX_BATCH_PIECES if isinstance(model, OnnxNetwork) else BATCH_PIECES)
+        self.max_batch_tokens = max_batch_tokens or (
+            ONNX_MAX_BATCH_TOKENS if isinstance(model, OnnxNetwork) else MAX_BATCH_TOKENS
+        )
         self.heads = heads_of(model.config)
         self.day_first: bool | None = model.config.day_first if day_first is None else day_first
         self.encoder = Encoder(tokenizer)
@@ -126,18 +128,20 @@ class Extractor:
         Heads decide independently of each other; one can be asked alone.
         """
         found: list[list[Entity]] = [[] for _ in documents]
-        for i, entities in self.as_found(documents, head):
+        for i, entities in self.iter_entities(documents, head):
             found[i] = entities
         return found
 
-    def as_found(self, documents: Sequence[Document], head: str | None = None) -> Iterator[tuple[int, list[Entity]]]:
+    def iter_entities(
+        self, documents: Sequence[Document], head: str | None = None
+    ) -> Iterator[tuple[int, list[Entity]]]:
         """Give the same with the document's number, as batches are done: the longest documents first."""
         if head is not None and head not in self.heads:
             raise SettingsError(f"there is no head {head!r}; there are {', '.join(map(repr, self.heads))}.")
         for part, scores in self._batches(documents):
             some = [documents[i] for i in part]
             found: list[list[Entity]] = [[] for _ in some]
-            for name, own in self.by_head(scores).items():
+            for name, own in self.split_heads(scores).items():
                 if head in (None, name):
                     for entities, more in zip(found, self.decode(name, own, some), strict=True):
                         entities += more
@@ -150,7 +154,7 @@ class Extractor:
         found = decode(scaled, documents, self.heads[head], once=self.once(head), everywhere=everywhere)
         return [[replace(entity, day_first=self.day_first) for entity in entities] for entities in found]
 
-    def by_head(self, scores: Scores) -> dict[str, Scores]:
+    def split_heads(self, scores: Scores) -> dict[str, Scores]:
         """Take scores [..., T] apart into each head's."""
         ends = list(accumulate(len(scheme) for scheme in self.heads.values()))
         return {
@@ -189,7 +193,7 @@ class Extractor:
         encoded = self.encoder(document)
         weights = self.model.formnet.attention_weights(layer % layers, **self._batch([encoded]))[0].cpu().numpy()
         # A word looks as its pieces do on average, and is seen as often as they are together.
-        of_word = np.eye(document.num_words, dtype=np.float32)[encoded.piece_word].T  # [W, P]
+        of_word = np.eye(document.num_words, dtype=np.float32)[encoded.word_ids].T  # [W, P]
         looks = np.einsum("wp,hpq->hwq", of_word / of_word.sum(1, keepdims=True), weights)
         return np.einsum("hwq,vq->hwv", looks, of_word)
 
@@ -207,12 +211,12 @@ class Extractor:
 
     def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
         """Give batches of documents of like length by number, with their scores [B, W, T]."""
-        training = self.model if isinstance(self.model, FormNetForTagging) and self.model.training else None
+        training = self.model if isinstance(self.model, FormNetForTokenClassification) and self.model.training else None
         if training:  # in the midst of a run
             training.eval()
         try:
             encoded = [self.encoder(document) for document in documents]
-            for part in buckets([len(document) for document in encoded], self.batch_pieces):
+            for part in buckets([len(document) for document in encoded], self.max_batch_tokens):
                 batch = self._batch([encoded[i] for i in part])
                 with torch.inference_mode(), torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16):
                     logits = self.model(**batch).logits
@@ -229,10 +233,10 @@ class Extractor:
 
 def _page_of(words: int) -> Document:
     """Give a page with so many words, in lines."""
-    build = DocumentBuilder("page")
+    builder = DocumentBuilder("page")
     places = [(10 * (i % 10), i // 10) for i in range(words)]
-    build.add_page(["word"] * words, [[x, y, x + 9, y + 1] for x, y in places], 100, words // 10 + 1)
-    return build.done()
+    builder.add_page(["word"] * words, [[x, y, x + 9, y + 1] for x, y in places], 100, words // 10 + 1)
+    return builder.build()
 
 
 def mean_score(document: Document) -> float:
@@ -241,12 +245,12 @@ def mean_score(document: Document) -> float:
     return sum(scores) / len(scores) if scores else 0.0
 
 
-def _load(folder: Path) -> FormNetForTagging | OnnxNetwork:
+def _load(folder: Path) -> FormNetForTokenClassification | OnnxNetwork:
     if (folder / WEIGHTS).is_file():
         return load_compact(folder)
     if (folder / GRAPH).is_file():
         return OnnxNetwork(folder)
-    return FormNetForTagging.from_pretrained(folder, use_safetensors=True).eval()
+    return FormNetForTokenClassification.from_pretrained(folder, use_safetensors=True).eval()
 
 
 def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:

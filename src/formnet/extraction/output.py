@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from formnet.document import Document, Entity
-from formnet.document.values.normalize import normalise
+from formnet.document.values.normalize import normalize
 from formnet.document.values.parse import figure
 
 COLUMNS = (
@@ -25,7 +25,7 @@ def answer(document: Document, least: float = 0.0) -> dict[str, Any]:
     return {
         "document": document.id,
         "pages": [
-            {"page": number, "width": page.width, "height": page.height, "read_by": page.read_by}
+            {"page": number, "width": page.width, "height": page.height, "text_source": page.text_source}
             for number, page in enumerate(document.pages, 1)
         ],
         "entities": [entity_answer(entity, least) for entity in document.entities],
@@ -34,7 +34,7 @@ def answer(document: Document, least: float = 0.0) -> dict[str, Any]:
 
 def entity_answer(entity: Entity, least: float = 0.0) -> dict[str, Any]:
     """Give one entity as plain data: the text as printed, what it says beside it."""
-    value = normalise(entity.text, entity.label, day_first=entity.day_first)
+    value = normalize(entity.text, entity.label, day_first=entity.day_first)
     return {
         "label": entity.label,
         "text": entity.text,

@@ -95,7 +95,7 @@ def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
 
 
 def _as_seen(path: Path, image: Image.Image) -> Image.Image:
-    """Give what a person would see: turned, on white paper, in eight bits a colour."""
+    """Give what a person would see: turned, on white paper, in eight bits a color."""
     if image.width * image.height > MOST_PIXELS:
         told = f"has {image.width:,} × {image.height:,} pixels; the limit is {MOST_PIXELS:,}"
         raise LimitError(f"{path}: {told}. Save it smaller.")

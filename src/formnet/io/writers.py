@@ -52,7 +52,7 @@ def _write_lines(documents: Iterable[Document], path: Path) -> int:
 
 
 def _write_tasks(documents: Iterable[Document], path: Path, model_version: str | None, images: str | None) -> int:
-    """Write tasks as a list, and beside them the labelling interface for the labels that they have."""
+    """Write tasks as a list, and beside them the labeling interface for the labels that they have."""
     count = 0
     labels: dict[str, None] = {}
     several_pages = False
@@ -67,7 +67,7 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
             count += 1
         file.write("[]\n" if count == 0 else "\n]\n")
     if labels:
-        interface = label_studio.labelling_config(labels, several_pages=several_pages)
+        interface = label_studio.labeling_config(labels, several_pages=several_pages)
         with whole_file(path.with_suffix(".xml")) as part:
             part.write_text(interface + "\n", encoding="utf-8")
     return count
@@ -119,7 +119,7 @@ def _schema() -> Any:
         "confidences": pa.list_(number),
         "image": text,
         "frame": count,
-        "read_by": text,
+        "text_source": text,
     }
     entity = {"label": text, "text": text, "words": pa.list_(count), "score": number}
     columns = {

@@ -5,7 +5,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelF
 from formnet.modeling.configuration import SIZES, FormNetConfig
 from formnet.modeling.network import (
     FormNetForMaskedLM,
-    FormNetForTagging,
+    FormNetForTokenClassification,
     FormNetModel,
     FormNetOutput,
     FormNetScores,
@@ -16,7 +16,7 @@ __all__ = [
     "SIZES",
     "FormNetConfig",
     "FormNetForMaskedLM",
-    "FormNetForTagging",
+    "FormNetForTokenClassification",
     "FormNetModel",
     "FormNetOutput",
     "FormNetScores",
@@ -26,5 +26,5 @@ __all__ = [
 
 AutoConfig.register("formnet", FormNetConfig, exist_ok=True)
 AutoModel.register(FormNetConfig, FormNetModel, exist_ok=True)
-AutoModelForTokenClassification.register(FormNetConfig, FormNetForTagging, exist_ok=True)
+AutoModelForTokenClassification.register(FormNetConfig, FormNetForTokenClassification, exist_ok=True)
 AutoModelForMaskedLM.register(FormNetConfig, FormNetForMaskedLM, exist_ok=True)

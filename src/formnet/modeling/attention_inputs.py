@@ -25,7 +25,7 @@ class Layout(NamedTuple):
     """Where a batch's tokens are: worked out once, used by every layer."""
 
     valid: Tensor  # [B, N] not padding
-    places: Tensor  # [B, N, 2] centres
+    places: Tensor  # [B, N, 2] centers
     radius: int
     band: Band | None  # only where tiles need it
 

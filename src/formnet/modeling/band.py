@@ -55,7 +55,7 @@ class Band:
 
 
 def make_band(valid: Tensor, places: Tensor | None, radius: int, block: int = BLOCK) -> Band:
-    """Lay out the band of a batch; `valid` [B, N] are tokens that are not padding, `places` [B, N, 2] their centres."""
+    """Lay out the band of a batch; `valid` [B, N] are tokens that are not padding, `places` [B, N, 2] their centers."""
     batch, length = valid.shape
     device = valid.device
     total = max(math.ceil(batch * length / block), 1) * block

@@ -55,8 +55,8 @@ class FormNetConfig(PreTrainedConfig):
     loss_on_paths: bool = False  # learn whole paths of tags among all legal ones, not word by word
     heads: dict[str, int] | None = None  # tags of each head by its name, where there are several
     once: list[str] | None = None  # heads of whose types a document has one each
-    day_first: bool | None = None  # how documents like those learnt from write dates
-    everywhere: bool = False  # such values were learnt wherever they stand, and not in one place
+    day_first: bool | None = None  # how documents like those learned from write dates
+    everywhere: bool = False  # such values were learned wherever they stand, and not in one place
     temperatures: list[float] | None = None  # a head's scores are divided by it, so that probabilities are honest
 
     def __post_init__(self, **kwargs: Any) -> None:

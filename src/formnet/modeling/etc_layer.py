@@ -60,7 +60,7 @@ class EtcLayer(GradientCheckpointingLayer):
         return self.feed_forward_norm(states + self.dropout(fed))
 
     def attend(self, states: Tensor, layout: Layout) -> Tensor:
-        """Gather values from the neighbourhood and the global token: [B, 1 + N, d]."""
+        """Gather values from the neighborhood and the global token: [B, 1 + N, d]."""
         query, key, value, tokens = self._project(states)
         backend = choose_backend(self.config.attention_backend, query)
         local = local_attention(tokens, layout, backend)

@@ -12,7 +12,7 @@ from formnet.modeling.attention_inputs import Layout, Tokens
 
 
 def flex_attention_within(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Attend within the radius: values [B, N, H, D] and the logarithm of each row's normaliser [B, N, H]."""
+    """Attend within the radius: values [B, N, H, D] and the logarithm of each row's normalizer [B, N, H]."""
     query, key, value, terms, relative = tokens
     valid, places, radius, _ = layout
     batch, length = valid.shape
@@ -42,7 +42,7 @@ def flex_attention_within(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tenso
             dot = dot + by_offset[b, h, i, (j - i).clamp(-reach, reach) + reach]
         return dot
 
-    attend = _compiled() if query.is_cuda else flex_attention  # compiled on a CPU it cannot return the normaliser
+    attend = _compiled() if query.is_cuda else flex_attention  # compiled on a CPU it cannot return the normalizer
     values, more = attend(q, k, v, score_mod=score, block_mask=mask, scale=1.0, return_aux=AuxRequest(lse=True))
     return values.transpose(1, 2), more.lse.transpose(1, 2)
 

@@ -16,7 +16,7 @@ from formnet.modeling.rich_attention import RichTerms
 
 
 def gathered_attention(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Attend within the band: values [B, N, H, D] and the logarithm of each row's normaliser [B, N, H]."""
+    """Attend within the band: values [B, N, H, D] and the logarithm of each row's normalizer [B, N, H]."""
     query, key, value, terms, relative = tokens
     valid, places, radius, _ = layout
     length = query.shape[1]
@@ -39,10 +39,10 @@ def gathered_attention(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
         scores = scores + by_offset.gather(-1, which.expand(*by_offset.shape[:4], -1))
     seen = (valid[:, columns] & there)[:, :, None, :] & (apart.abs() <= radius) | (apart == 0)  # [B, T, L, W]
     scores = torch.where(seen[:, :, None], scores, MASKED)
-    log_normaliser = scores.logsumexp(-1)  # [B, T, H, L]
-    weights = torch.exp(scores - log_normaliser[..., None])
+    log_normalizer = scores.logsumexp(-1)  # [B, T, H, L]
+    weights = torch.exp(scores - log_normalizer[..., None])
     values = torch.einsum("bthlw,btwhd->btlhd", weights, value[:, columns])
-    return values.flatten(1, 2)[:, :length], log_normaliser.transpose(2, 3).flatten(1, 2)[:, :length]
+    return values.flatten(1, 2)[:, :length], log_normalizer.transpose(2, 3).flatten(1, 2)[:, :length]
 
 
 def _rich(terms: RichTerms, places: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 `dense` is the reference and reads like the paper; `blocked` is linear in length and runs anywhere; `compiled` is the
 same tiles fused by torch.compile; `flex` is FlexAttention; `gathered` is for export to other engines. All give the
-attended values and the logarithm of each row's normaliser, with which the global token is merged in afterwards.
+attended values and the logarithm of each row's normalizer, with which the global token is merged in afterwards.
 """
 
 import math
@@ -25,10 +25,10 @@ WORTH_COMPILING = 4096
 
 
 class Local(NamedTuple):
-    """What tokens take from their neighbourhood."""
+    """What tokens take from their neighborhood."""
 
     values: Tensor  # [B, N, H, D]
-    log_normaliser: Tensor  # [B, N, H]
+    log_normalizer: Tensor  # [B, N, H]
 
 
 def local_attention(tokens: Tokens, layout: Layout, backend: str) -> Local:
@@ -49,13 +49,13 @@ def local_attention(tokens: Tokens, layout: Layout, backend: str) -> Local:
 
 def dense_attention(tokens: Tokens, layout: Layout) -> Local:
     """Attend with every pair's weight written out."""
-    weights, log_normaliser = dense_weights(tokens, layout)
+    weights, log_normalizer = dense_weights(tokens, layout)
     values = torch.einsum("bhij,bjhd->bihd", weights.to(tokens.value.dtype), tokens.value)
-    return Local(values, log_normaliser.transpose(1, 2))
+    return Local(values, log_normalizer.transpose(1, 2))
 
 
 def dense_weights(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
-    """Weigh every pair by s_ij = q_i·k_j + s⁽ᵒ⁾_ij + s⁽ᵈ⁾_ij (after Eq. 4): [B, H, N, N]; and normalisers [B, H, N]."""
+    """Weigh every pair by s_ij = q_i·k_j + s⁽ᵒ⁾_ij + s⁽ᵈ⁾_ij (after Eq. 4): [B, H, N, N]; and normalizers [B, H, N]."""
     query, key, _, terms, relative = tokens
     valid, places, radius, _ = layout
     dtype = torch.promote_types(query.dtype, torch.float32)
@@ -71,24 +71,24 @@ def dense_weights(tokens: Tokens, layout: Layout) -> tuple[Tensor, Tensor]:
         scores = scores + by_offset.gather(-1, which)
     seen = ((apart.abs() <= radius) & valid[:, None, :]) | (apart == 0)  # [B, N, N]
     scores = scores.masked_fill(~seen[:, None], MASKED)
-    log_normaliser = scores.logsumexp(-1)
-    return torch.exp(scores - log_normaliser[..., None]), log_normaliser
+    log_normalizer = scores.logsumexp(-1)
+    return torch.exp(scores - log_normalizer[..., None]), log_normalizer
 
 
 def with_global(
     values: Tensor,
-    log_normaliser: Tensor,
+    log_normalizer: Tensor,
     query: Tensor,
     global_key: Tensor,
     global_value: Tensor,
     bias: Tensor | None = None,
 ) -> Tensor:
     """Let every token see the global one too, under the same softmax: [B, N, H, D]; `bias` [H] adds to its score."""
-    dtype = log_normaliser.dtype
+    dtype = log_normalizer.dtype
     score = (query.to(dtype) * global_key[:, None].to(dtype)).sum(-1)
     if bias is not None:
         score = score + bias.to(dtype)
-    share = torch.sigmoid(score - log_normaliser)[..., None]
+    share = torch.sigmoid(score - log_normalizer)[..., None]
     return (values + share * (global_value[:, None].to(dtype) - values)).to(values.dtype)
 
 

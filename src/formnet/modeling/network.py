@@ -71,7 +71,7 @@ class FormNetPreTrainedModel(PreTrainedModel):
             init.copy_(module.bias, torch.cat([torch.zeros_like(ideal), ideal], dim=1))
             init.constant_(module.sharpness, self.config.initial_sharpness)
         elif isinstance(module, NodeInput):
-            # A super-token starts as its word, to which neighbours add. Transformers asks only for modules with
+            # A super-token starts as its word, to which neighbors add. Transformers asks only for modules with
             # weights of their own, and knows by the whole weight, not by a part of it, that it was loaded.
             width = module.out_features
             start = torch.cat([torch.eye(width), module.weight[:, width:]], dim=1)
@@ -116,19 +116,19 @@ class FormNetModel(FormNetPreTrainedModel):
         self,
         input_ids: Tensor,
         attention_mask: Tensor,
-        piece_boxes: Tensor,
-        piece_word: Tensor,
+        token_boxes: Tensor,
+        word_ids: Tensor,
         node_features: Tensor | None = None,
-        neighbours: Tensor | None = None,
+        neighbors: Tensor | None = None,
         edge_features: Tensor | None = None,
         output_hidden_states: bool = False,
         **_: Any,
     ) -> FormNetOutput:
         """Read a batch as `formnet.encoding.collate` makes it."""
-        states = self.embed(input_ids, attention_mask, piece_word, node_features, neighbours, edge_features)
+        states = self.embed(input_ids, attention_mask, word_ids, node_features, neighbors, edge_features)
         valid = attention_mask.bool()
         # Where attention is concerned, a piece is where its middle is.
-        places = (piece_boxes[..., :2] + piece_boxes[..., 2:]) / 2
+        places = (token_boxes[..., :2] + token_boxes[..., 2:]) / 2
         rich = self.config.rich_attention
         backend = choose_backend(self.config.attention_backend, states)
         layout = make_layout(valid, places, self.config.radius, backend, rich=rich)
@@ -143,7 +143,7 @@ class FormNetModel(FormNetPreTrainedModel):
     def attention_weights(self, layer: int, **batch: Any) -> Tensor:
         """Give the weights of one layer's attention among pieces, for people to look at: [B, H, P, P]."""
         states = self(**batch, output_hidden_states=True).hidden_states[layer]
-        places = (batch["piece_boxes"][..., :2] + batch["piece_boxes"][..., 2:]) / 2
+        places = (batch["token_boxes"][..., :2] + batch["token_boxes"][..., 2:]) / 2
         rich = self.config.rich_attention
         layout = make_layout(batch["attention_mask"].bool(), places, self.config.radius, "dense", rich=rich)
         chosen = self.layers[layer]
@@ -154,9 +154,9 @@ class FormNetModel(FormNetPreTrainedModel):
         self,
         input_ids: Tensor,
         attention_mask: Tensor,
-        piece_word: Tensor,
+        word_ids: Tensor,
         node_features: Tensor | None,
-        neighbours: Tensor | None,
+        neighbors: Tensor | None,
         edge_features: Tensor | None,
     ) -> Tensor:
         """Embed pieces, add their words' super-tokens, and put the global token first: [B, 1 + P, d]."""
@@ -172,20 +172,20 @@ class FormNetModel(FormNetPreTrainedModel):
         if self.super_tokens is None or self.gate is None:
             return states
         assert node_features is not None
-        assert neighbours is not None
+        assert neighbors is not None
         assert edge_features is not None
-        words = mean_of_pieces(self.norm(pieces), piece_word, node_features.shape[1])
-        graph = self.super_tokens(words, node_features, neighbours, edge_features)  # [B, W, d]
-        of_piece = graph.gather(1, piece_word.clamp(min=0)[..., None].expand_as(pieces))
+        words = mean_over_tokens(self.norm(pieces), word_ids, node_features.shape[1])
+        graph = self.super_tokens(words, node_features, neighbors, edge_features)  # [B, W, d]
+        of_piece = graph.gather(1, word_ids.clamp(min=0)[..., None].expand_as(pieces))
         of_piece = of_piece * attention_mask[..., None].to(of_piece.dtype)
         return states + F.pad(self.gate * of_piece, (0, 0, 1, 0))
 
 
-def mean_of_pieces(pieces: Tensor, piece_word: Tensor, words: int) -> Tensor:
+def mean_over_tokens(pieces: Tensor, word_ids: Tensor, words: int) -> Tensor:
     """Give each word the mean of its pieces: [B, P, d] to [B, W, d]."""
     batch, _, width = pieces.shape
-    there = (piece_word >= 0).to(pieces.dtype)
-    target = piece_word.clamp(min=0)
+    there = (word_ids >= 0).to(pieces.dtype)
+    target = word_ids.clamp(min=0)
     total = pieces.new_zeros(batch, words, width)
     total = total.scatter_add(1, target[..., None].expand_as(pieces), pieces * there[..., None])
     count = pieces.new_zeros(batch, words).scatter_add(1, target, there)
@@ -202,10 +202,10 @@ def over_labels(total: Tensor, labels: Tensor, count: Tensor | int | None) -> Te
     return total / torch.as_tensor((labels >= 0).sum() if count is None else count).clamp(min=1)
 
 
-class FormNetForTagging(FormNetPreTrainedModel):
+class FormNetForTokenClassification(FormNetPreTrainedModel):
     """A tag for every word, scored at its first piece; with several heads, one of each head.
 
-    A document is labelled for one head, `head` [B], and its labels are numbered within it.
+    A document is labeled for one head, `head` [B], and its labels are numbered within it.
     """
 
     def __init__(self, config: FormNetConfig) -> None:
@@ -217,20 +217,20 @@ class FormNetForTagging(FormNetPreTrainedModel):
 
     def forward(
         self,
-        first_piece: Tensor,
+        first_token: Tensor,
         labels: Tensor | None = None,
         head: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **inputs: Any,
     ) -> FormNetScores:
-        """Score tags [B, W, T]; the loss is the cross-entropy over words, those labelled −100 left out."""
+        """Score tags [B, W, T]; the loss is the cross-entropy over words, those labeled −100 left out."""
         states = self.formnet(**inputs).last_hidden_state
-        at_word = first_piece.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
+        at_word = first_token.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
         logits = self.classifier(self.dropout(states.gather(1, at_word)))
         if labels is None:
             return FormNetScores(None, logits)
         if self.config.loss_on_all_pieces:
-            loss = self.loss_of_pieces(states, inputs["piece_word"], labels, head, num_items_in_batch)
+            loss = self.loss_of_pieces(states, inputs["word_ids"], labels, head, num_items_in_batch)
             return FormNetScores(loss, logits)
         if self.config.loss_on_paths:
             return FormNetScores(self.loss_of_paths(logits, labels, head, num_items_in_batch), logits)
@@ -248,7 +248,7 @@ class FormNetForTagging(FormNetPreTrainedModel):
         return torch.where(labels >= 0, labels + first, labels), logits.masked_fill(other, -math.inf)
 
     def loss_of_paths(self, logits: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None) -> Tensor:
-        """Ask each document for its whole path of tags, by the head that it is labelled for."""
+        """Ask each document for its whole path of tags, by the head that it is labeled for."""
         sizes = list((self.config.heads or {"": logits.shape[-1]}).values())
         total = logits.new_zeros(())
         for number, part in enumerate(logits.split(sizes, dim=-1)):
@@ -257,14 +257,14 @@ class FormNetForTagging(FormNetPreTrainedModel):
         return over_labels(total, labels, count)
 
     def loss_of_pieces(
-        self, states: Tensor, piece_word: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None
+        self, states: Tensor, word_ids: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None
     ) -> Tensor:
         """Ask every piece for its word's tag; a word's pieces together weigh as much as one word."""
-        word = piece_word.clamp(min=0)
-        asked = labels.gather(1, word).masked_fill(piece_word < 0, -100)  # [B, P]
+        word = word_ids.clamp(min=0)
+        asked = labels.gather(1, word).masked_fill(word_ids < 0, -100)  # [B, P]
         asked, logits = self.within_head(asked, self.classifier(self.dropout(states)), head)
         losses = F.cross_entropy(logits.flatten(0, 1).float(), asked.flatten(), reduction="none").view_as(asked)
-        there = (piece_word >= 0).to(losses.dtype)
+        there = (word_ids >= 0).to(losses.dtype)
         pieces = torch.zeros_like(labels, dtype=losses.dtype).scatter_add(1, word, there)  # [B, W]
         return over_labels((losses / pieces.gather(1, word).clamp(min=1)).sum(), labels, count)
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from formnet.errors import SettingsError
-from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification
 from formnet.modeling.network import FormNetScores
 
 GRAPH = "model.onnx"
@@ -21,17 +21,17 @@ GRAPH = "model.onnx"
 INPUTS = {
     "input_ids": "BP",
     "attention_mask": "BP",
-    "piece_boxes": "BP",
-    "piece_word": "BP",
-    "first_piece": "BW",
+    "token_boxes": "BP",
+    "word_ids": "BP",
+    "first_token": "BW",
     "node_features": "BW",
-    "neighbours": "BW",
+    "neighbors": "BW",
     "edge_features": "BW",
 }
 
 
 class OnnxNetwork:
-    """Stands where a `FormNetForTagging` stands, and is run by onnxruntime."""
+    """Stands where a `FormNetForTokenClassification` stands, and is run by onnxruntime."""
 
     device = torch.device("cpu")
     training = False
@@ -57,7 +57,7 @@ class OnnxNetwork:
         return FormNetScores(None, torch.from_numpy(scores))
 
 
-def export_onnx(model: FormNetForTagging, folder: Path, *, int8: bool = False) -> Path:
+def export_onnx(model: FormNetForTokenClassification, folder: Path, *, int8: bool = False) -> Path:
     """Write the network as ONNX with its configuration; with `int8`, its matrices are in eight bits."""
     try:
         import onnxruntime  # noqa: F401
@@ -79,13 +79,13 @@ def export_onnx(model: FormNetForTagging, folder: Path, *, int8: bool = False) -
     whole = folder / ".whole.onnx"
     try:
         program.save(whole, external_data=False)
-        quantise(whole, target)
+        quantize(whole, target)
     finally:
         whole.unlink(missing_ok=True)
     return target
 
 
-def quantise(whole: Path, target: Path) -> None:
+def quantize(whole: Path, target: Path) -> None:
     """Write a graph anew with its matrices in eight bits."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -97,7 +97,7 @@ def quantise(whole: Path, target: Path) -> None:
 class _Scores(nn.Module):
     """The network with its inputs by place, as tracing wants them."""
 
-    def __init__(self, model: FormNetForTagging) -> None:
+    def __init__(self, model: FormNetForTokenClassification) -> None:
         super().__init__()
         self.model = model
 
@@ -106,7 +106,7 @@ class _Scores(nn.Module):
         return scores
 
 
-def _traced(model: FormNetForTagging) -> Any:
+def _traced(model: FormNetForTokenClassification) -> Any:
     sizes = {
         "B": Dim("documents", min=1, max=2**16),
         "P": Dim("pieces", min=2, max=2**24),

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from formnet.errors import TokenizerError
-from formnet.modeling import FormNetConfig, FormNetForTagging
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification
 
 WEIGHTS = "model-int8.safetensors"
 _SCALE = ".scale"
@@ -22,7 +22,7 @@ _SCALE = ".scale"
 _LEAST = 4096
 
 
-def save_compact(model: FormNetForTagging, folder: Path) -> None:
+def save_compact(model: FormNetForTokenClassification, folder: Path) -> None:
     """Write configuration and weights."""
     folder.mkdir(parents=True, exist_ok=True)
     model.config.save_pretrained(folder)
@@ -30,9 +30,9 @@ def save_compact(model: FormNetForTagging, folder: Path) -> None:
     (folder / WEIGHTS).chmod(0o644)  # it is written for its owner only
 
 
-def load_compact(folder: Path) -> FormNetForTagging:
+def load_compact(folder: Path) -> FormNetForTokenClassification:
     """Load what `save_compact` wrote."""
-    model = FormNetForTagging(FormNetConfig.from_pretrained(folder))
+    model = FormNetForTokenClassification(FormNetConfig.from_pretrained(folder))
     model.load_state_dict(restore(load_file(folder / WEIGHTS)))
     return model.eval()
 
@@ -64,7 +64,7 @@ def restore(small: dict[str, Tensor]) -> dict[str, Tensor]:
     return weights
 
 
-def prune_vocabulary(model: FormNetForTagging, tokenizer: Tokenizer, seen: Collection[int]) -> Tokenizer:
+def prune_vocabulary(model: FormNetForTokenClassification, tokenizer: Tokenizer, seen: Collection[int]) -> Tokenizer:
     """Keep pieces that were seen, single characters and special pieces; the network forgets the others' rows.
 
     Nothing becomes unknown that was known: a word whose pieces are gone is cut into smaller ones.

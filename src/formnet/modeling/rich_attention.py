@@ -62,7 +62,7 @@ def _per_head(tokens: Tensor, weight: Tensor) -> Tensor:
 def rich_scores(terms: RichTerms, places: Tensor) -> Tensor:
     """Give what order and distance add to every pair's score, as the paper writes it: [B, H, N, N].
 
-    The reference that faster ways are tested against. `places` are the tokens' centres [B, N, 2].
+    The reference that faster ways are tested against. `places` are the tokens' centers [B, N, 2].
     """
     total = torch.zeros((), dtype=places.dtype, device=places.device)
     for axis in (0, 1):

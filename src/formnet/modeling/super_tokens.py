@@ -1,6 +1,6 @@
-"""Super-tokens (Section 3.3): each word's state after messages from its neighbours on the page.
+"""Super-tokens (Section 3.3): each word's state after messages from its neighbors on the page.
 
-W words, K places for neighbours, d the width.
+W words, K places for neighbors, d the width.
 """
 
 import math
@@ -30,24 +30,24 @@ class SuperTokens(nn.Module):
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
 
-    def forward(self, words: Tensor, node_features: Tensor, neighbours: Tensor, edge_features: Tensor) -> Tensor:
-        """Give states [B, W, d] of words embedded as [B, W, d]; `neighbours` [B, W, K] is −1 where there is none."""
+    def forward(self, words: Tensor, node_features: Tensor, neighbors: Tensor, edge_features: Tensor) -> Tensor:
+        """Give states [B, W, d] of words embedded as [B, W, d]; `neighbors` [B, W, K] is −1 where there is none."""
         states = self.norm(self.node(torch.cat([words, node_features.to(words.dtype)], dim=-1)))
         edges = steady(edge_features).to(words.dtype)
-        there = neighbours >= 0
-        batch, count, _ = neighbours.shape
+        there = neighbors >= 0
+        batch, count, _ = neighbors.shape
         # Numbered through the batch, so that a gather is one lookup of rows.
-        rows = neighbours.clamp(min=0) + torch.arange(batch, device=neighbours.device)[:, None, None] * count
+        rows = neighbors.clamp(min=0) + torch.arange(batch, device=neighbors.device)[:, None, None] * count
         for layer in self.layers:
             states = layer(states, rows, there, edges)
         return states
 
 
 class GraphLayer(nn.Module):
-    """A message of two layers on [h_i; h_j; e_ij], one-head attention over neighbours, a skip, and LayerNorm.
+    """A message of two layers on [h_i; h_j; e_ij], one-head attention over neighbors, a skip, and LayerNorm.
 
     The products are split so that the wide ones run once a word, not once an edge: the first layer's matrix by its
-    three inputs, and the second layer's is taken out of the weighted sum over neighbours.
+    three inputs, and the second layer's is taken out of the weighted sum over neighbors.
     """
 
     def __init__(self, config: FormNetConfig) -> None:

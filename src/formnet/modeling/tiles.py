@@ -31,7 +31,7 @@ HEADROOM = 60.0
 
 
 def band_attention(tokens: Tokens, band: Band, *, compiled: bool) -> tuple[Tensor, Tensor]:
-    """Attend within the band: values [B, N, H, D] and the logarithm of each row's normaliser [B, N, H]."""
+    """Attend within the band: values [B, N, H, D] and the logarithm of each row's normalizer [B, N, H]."""
     query, key, value, terms, relative = tokens
     if terms is None:
         return _attend_plain(query, key, value, relative, band, compiled)
@@ -39,12 +39,12 @@ def band_attention(tokens: Tokens, band: Band, *, compiled: bool) -> tuple[Tenso
     rows, columns = (fused(_halves) if compiled else _halves)(*terms[:4], sharp)
     if torch.compiler.is_compiling():  # the caller fuses the whole
         laid = lay_out(query, key, value, rows, columns, band)
-        values, log_normaliser = _careful_tile(*_tiles(laid, band, sharp)(slice(None)))
-        values, log_normaliser = _lay_back(values, query), _lay_back(log_normaliser, query)
+        values, log_normalizer = _careful_tile(*_tiles(laid, band, sharp)(slice(None)))
+        values, log_normalizer = _lay_back(values, query), _lay_back(log_normalizer, query)
     else:
-        values, log_normaliser = _RichTiles.apply(query, key, value, rows, columns, sharp, band, compiled)
+        values, log_normalizer = _RichTiles.apply(query, key, value, rows, columns, sharp, band, compiled)
     # An undecided order (p = ½ on both axes) weighs nothing beside the global token, which has no order.
-    return values, log_normaliser + 2 * math.log(2.0)
+    return values, log_normalizer + 2 * math.log(2.0)
 
 
 def _halves(
@@ -131,7 +131,7 @@ def _tiles(laid: Laid, band: Band, sharp: Tensor) -> Callable[[slice], tuple[Ten
 
 
 class _RichTiles(torch.autograd.Function):
-    """Goes through the tiles one by one; keeps inputs and normalisers, and works scores out again on the way back."""
+    """Goes through the tiles one by one; keeps inputs and normalizers, and works scores out again on the way back."""
 
     @staticmethod
     def forward(
@@ -148,28 +148,28 @@ class _RichTiles(torch.autograd.Function):
         tile: Callable[..., Any] = _compiled(_quick_tile) if compiled else _quick_tile
         laid = lay_out(query, key, value, rows, columns, band, compiled=compiled)
         cut = _tiles(laid, band, sharp)
-        values, log_normaliser = query.new_empty(laid.query.shape), sharp.new_empty(laid.query.shape[:3])
+        values, log_normalizer = query.new_empty(laid.query.shape), sharp.new_empty(laid.query.shape[:3])
         for part in _parts(laid.query):
-            values[part], log_normaliser[part] = tile(*cut(part))
-        lost = ~(log_normaliser.abs() < HEADROOM).all(2).all(0)  # [H], also where a row is not a number
+            values[part], log_normalizer[part] = tile(*cut(part))
+        lost = ~(log_normalizer.abs() < HEADROOM).all(2).all(0)  # [H], also where a row is not a number
         if bool(lost.any()):
             heads = lost.nonzero().squeeze(1)
             tile = _compiled(_careful_tile) if compiled else _careful_tile
             cut = _tiles(_of_heads(laid, heads), band, sharp[heads])
             for part in _parts(laid.query[:, heads]):
-                values[part, heads], log_normaliser[part, heads] = tile(*cut(part))
-        ctx.save_for_backward(*laid, sharp, values, log_normaliser)
+                values[part, heads], log_normalizer[part, heads] = tile(*cut(part))
+        ctx.save_for_backward(*laid, sharp, values, log_normalizer)
         ctx.band, ctx.compiled, ctx.shape = band, compiled, query.shape
-        return _lay_back(values, query), _lay_back(log_normaliser, query)
+        return _lay_back(values, query), _lay_back(log_normalizer, query)
 
     @staticmethod
-    def backward(ctx: Any, d_values: Tensor, d_log_normaliser: Tensor) -> Any:
-        query, key, value, rows, columns, sharp, values, log_normaliser = ctx.saved_tensors
+    def backward(ctx: Any, d_values: Tensor, d_log_normalizer: Tensor) -> Any:
+        query, key, value, rows, columns, sharp, values, log_normalizer = ctx.saved_tensors
         band: Band = ctx.band
         laid = Laid(query, key, value, rows, columns)
         cut = _tiles(laid, band, sharp)
         tile: Callable[..., Any] = _compiled(_rich_tile_backward) if ctx.compiled else _rich_tile_backward
-        d_values, d_log = band.rows(d_values).transpose(1, 2), band.rows(d_log_normaliser).transpose(1, 2)
+        d_values, d_log = band.rows(d_values).transpose(1, 2), band.rows(d_log_normalizer).transpose(1, 2)
         total, heads, block, size = laid.query.shape
         d_query = laid.query.new_empty(total, block, heads, size)
         d_rows, d_sharp = sharp.new_empty(total, block, heads, 4), torch.zeros_like(sharp)
@@ -177,7 +177,7 @@ class _RichTiles(torch.autograd.Function):
         room = (total + overlap) * block
         d_key, d_value, d_columns = (sharp.new_zeros(room, heads, width) for width in (size, size, 4))
         for part in _parts(laid.query):
-            results = tile(*cut(part), values[part], log_normaliser[part], d_values[part], d_log[part], overlap)
+            results = tile(*cut(part), values[part], log_normalizer[part], d_values[part], d_log[part], overlap)
             d_query[part], d_rows[part] = results[0], results[1]
             span = slice(part.start * block, (part.stop + overlap) * block)
             for whole, share in zip((d_key, d_value, d_columns), results[2:5], strict=True):
@@ -268,9 +268,9 @@ def _rich_tile_backward(
     steps: Tensor,
     mask: Tensor,
     values: Tensor,
-    log_normaliser: Tensor,
+    log_normalizer: Tensor,
     d_values: Tensor,
-    d_log_normaliser: Tensor,
+    d_log_normalizer: Tensor,
     overlap: int,
 ) -> tuple[Tensor, ...]:
     off_x, off_y, scores = _scores(query, key, rows, columns, sharp, steps, mask)
@@ -278,9 +278,9 @@ def _rich_tile_backward(
     inverse = 1 / ((1 + x) * (1 + y))
     after_x, after_y = (steps[:, axis][:, None] > 0 for axis in (0, 1))
     factor = torch.where(after_x, 1.0, x) * torch.where(after_y, 1.0, y) * inverse
-    weights = torch.exp(scores - log_normaliser[..., None]) * factor
+    weights = torch.exp(scores - log_normalizer[..., None]) * factor
     d_weights = torch.matmul(d_values, value.transpose(-1, -2)).to(sharp.dtype)
-    mean = (d_values.to(sharp.dtype) * values.to(sharp.dtype)).sum(-1) - d_log_normaliser
+    mean = (d_values.to(sharp.dtype) * values.to(sharp.dtype)).sum(-1) - d_log_normalizer
     d_scores = weights * (d_weights - mean[..., None])
     # d ln σ(±z) / dz = o − σ(z), and d (−off²) / d mean = 2·off.
     parts = (
@@ -327,8 +327,8 @@ def _attend_plain(
     results = [
         tile(blocks[part], keys[part], values[part], relative, offsets, band.mask[part]) for part in _parts(blocks)
     ]
-    attended, log_normaliser = (torch.cat(parts) for parts in zip(*results, strict=True))
-    return _lay_back(attended, query), _lay_back(log_normaliser, query)
+    attended, log_normalizer = (torch.cat(parts) for parts in zip(*results, strict=True))
+    return _lay_back(attended, query), _lay_back(log_normalizer, query)
 
 
 def _offsets(band: Band, relative: Tensor | None) -> Tensor | None:
@@ -350,9 +350,9 @@ def _plain_tile(
     if relative is not None and offsets is not None:
         by_offset = torch.matmul(query, relative.to(query.dtype)).to(mask.dtype)  # [G, H, L, 2R + 1]
         scores = scores + by_offset.gather(-1, offsets.expand(*scores.shape[:2], -1, -1))
-    log_normaliser = scores.logsumexp(-1)
-    weights = torch.exp(scores - log_normaliser[..., None])
-    return torch.matmul(weights.to(value.dtype), value), log_normaliser
+    log_normalizer = scores.logsumexp(-1)
+    weights = torch.exp(scores - log_normalizer[..., None])
+    return torch.matmul(weights.to(value.dtype), value), log_normalizer
 
 
 def _parts(query: Tensor) -> list[slice]:

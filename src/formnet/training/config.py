@@ -17,7 +17,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(BaseModel):
-    """Refuses what it does not know, so that a misspelt setting is not silently the default."""
+    """Refuses what it does not know, so that a misspelled setting is not silently the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,7 +40,7 @@ class Start(Settings):
         return self
 
 
-class Optimisation(Settings):
+class Optimization(Settings):
     """How weights move."""
 
     learning_rate: float = Field(1e-4, gt=0)
@@ -53,7 +53,7 @@ class Optimisation(Settings):
     warm_up: float = Field(0.1, ge=0, lt=1)  # the share of steps over which the rate rises
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     clip: float = Field(1.0, ge=0)
-    batch_pieces: int = Field(4096, ge=1)  # a padded batch holds at most so many
+    max_batch_tokens: int = Field(4096, ge=1)  # a padded batch holds at most so many
     batch_documents: int | None = Field(None, ge=1)
     accumulate: int = Field(1, ge=1)
     bf16: bool = Field(default_factory=fast_in_bf16)  # where that is faster
@@ -94,14 +94,14 @@ class Run(Settings):
     start: Start
     output: Path
     seed: int = Field(0, ge=0)
-    optimisation: Optimisation = Field(default_factory=Optimisation)
+    optimization: Optimization = Field(default_factory=Optimization)
     save_minutes: float = Field(5.0, ge=0)  # how much work a kill may cost
     keep_checkpoints: int = Field(1, ge=1)
     threads: int | None = Field(None, ge=1)
 
 
 class FineTuning(Run):
-    """Learn to tag the entities of labelled documents."""
+    """Learn to tag the entities of labeled documents."""
 
     corpus: Corpora = Field(min_length=1)  # of several, those with other tags have a head of their own
     validation: Corpora = ()  # looked at while training, by the head of a corpus of the same kind that has its labels
@@ -127,7 +127,7 @@ class FineTuning(Run):
 
 
 class PreTraining(Run):
-    """Learn to guess masked words of unlabelled pages."""
+    """Learn to guess masked words of unlabeled pages."""
 
     pages: tuple[Path, ...] = Field(min_length=1)  # JSONL or Parquet files, read again and again
     steps: int = Field(ge=1)
@@ -142,7 +142,7 @@ Kind = TypeVar("Kind", bound=Run)
 
 
 def load_settings(kind: type[Kind], file: Path, overrides: Sequence[str] = ()) -> Kind:
-    """Read settings from YAML; an override is `seed=3` or `optimisation.learning_rate=3e-5`."""
+    """Read settings from YAML; an override is `seed=3` or `optimization.learning_rate=3e-5`."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -170,7 +170,7 @@ def _override(data: dict[str, Any], override: str) -> None:
     path, equals, value = override.partition("=")
     *parents, name = path.strip().split(".")
     if not equals or not name:
-        raise SettingsError(f"{override!r}: write a setting as name=value, as in optimisation.learning_rate=3e-5.")
+        raise SettingsError(f"{override!r}: write a setting as name=value, as in optimization.learning_rate=3e-5.")
     for parent in parents:
         data = data.setdefault(parent, {})
         if not isinstance(data, dict):

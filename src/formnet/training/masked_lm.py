@@ -35,7 +35,7 @@ class Masker:
         self, document: EncodedDocument, generator: np.random.Generator
     ) -> tuple[EncodedDocument, NDArray[np.int64]]:
         """Give the document with pieces hidden, and what is to be guessed: [P], −100 where nothing is."""
-        unit = document.piece_word if self.whole_words else np.arange(len(document))
+        unit = document.word_ids if self.whole_words else np.arange(len(document))
         count = document.num_words if self.whole_words else len(document)
         asked = generator.random(count) < self.share
         if count and not asked.any():
@@ -44,9 +44,9 @@ class Masker:
         hidden = (asked & (fate < HIDDEN))[unit]
         replaced = (asked & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED))[unit]
         anything = generator.integers(self.vocabulary, size=len(document))
-        ids = np.where(hidden, self.mask_id, np.where(replaced, anything, document.piece_ids))
-        labels = np.where(asked[unit], document.piece_ids, IGNORED_TAG)
-        return replace(document, piece_ids=ids), labels
+        ids = np.where(hidden, self.mask_id, np.where(replaced, anything, document.token_ids))
+        labels = np.where(asked[unit], document.token_ids, IGNORED_TAG)
+        return replace(document, token_ids=ids), labels
 
 
 class PageStream(IterableDataset[TensorBatch]):
@@ -61,7 +61,7 @@ class PageStream(IterableDataset[TensorBatch]):
         files: Sequence[Path],
         encoder: Encoder,
         masker: Masker,
-        batch_pieces: int,
+        max_batch_tokens: int,
         batch_documents: int | None = None,
         *,
         seed: int = 0,
@@ -71,7 +71,7 @@ class PageStream(IterableDataset[TensorBatch]):
         world: int = 1,
     ) -> None:
         self.files, self.encoder, self.masker = tuple(files), encoder, masker
-        self.batch_pieces, self.batch_documents = batch_pieces, batch_documents
+        self.max_batch_tokens, self.batch_documents = max_batch_tokens, batch_documents
         self.seed, self.shuffle, self.held_out, self.rank, self.world = seed, shuffle, held_out, rank, world
         self.passed = 0
 
@@ -80,7 +80,7 @@ class PageStream(IterableDataset[TensorBatch]):
         for chunk_number, chunk in enumerate(self._chunks()):
             lengths = [len(cut(self.encoder.tokenizer, page.texts).ids) for page in chunk]
             seed = [self.seed, self.rank, chunk_number]
-            for batch in buckets(lengths, self.batch_pieces, seed, self.batch_documents):
+            for batch in buckets(lengths, self.max_batch_tokens, seed, self.batch_documents):
                 if number >= self.passed:
                     generator = np.random.default_rng([*seed, number])
                     yield masked_batch([self.encoder(chunk[i]) for i in batch], self.masker, generator, self.encoder)
@@ -138,7 +138,7 @@ def masked_batch(
     """Hide pieces and put pages together; labels are [B, P]."""
     masked = [masker(page, generator) for page in pages]
     batch = collate([page for page, _ in masked], encoder.padding_id)
-    del batch["ids"], batch["first_piece"]
+    del batch["ids"], batch["first_token"]
     labels = torch.full_like(batch["input_ids"], IGNORED_TAG)
     for row, (_, asked) in zip(labels, masked, strict=True):
         row[: len(asked)] = torch.from_numpy(asked)

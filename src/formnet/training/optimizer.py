@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from formnet.errors import SettingsError
-from formnet.training.config import Optimisation
+from formnet.training.config import Optimization
 
 #: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
 #: is one, not that of a matrix's entries: at a matrix's learning rate they would never get anywhere.
@@ -19,7 +19,7 @@ _BY_HEAD = re.compile(r"\.rich\.(bias|sharpness)$")
 
 
 def parameter_groups(
-    model: nn.Module, settings: Optimisation, layers: int, new: Collection[str]
+    model: nn.Module, settings: Optimization, layers: int, new: Collection[str]
 ) -> list[dict[str, Any]]:
     """Group weights by learning rate and decay: AdamW's argument.
 
@@ -37,7 +37,7 @@ def parameter_groups(
     ]
 
 
-def _rate(name: str, settings: Optimisation, layers: int, new: Collection[str]) -> float:
+def _rate(name: str, settings: Optimization, layers: int, new: Collection[str]) -> float:
     if settings.layout_learning_rate is not None and _LAYOUT.search(name):
         return settings.layout_learning_rate
     if settings.new_learning_rate is not None and name in new:
@@ -54,7 +54,7 @@ def freeze(model: nn.Module, beginnings: Collection[str]) -> None:
     names = {name for name, _ in model.named_parameters()}
     for beginning in beginnings:
         if not any(name.startswith(beginning) for name in names):
-            raise SettingsError(f"optimisation.frozen: no weight is called {beginning!r}…; try formnet.pieces.")
+            raise SettingsError(f"optimization.frozen: no weight is called {beginning!r}…; try formnet.pieces.")
     for name, parameter in model.named_parameters():
         if name.startswith(tuple(beginnings)):
             parameter.requires_grad_(False)

@@ -1,4 +1,4 @@
-"""Pre-training: a masked language model over unlabelled pages (Section 4.2 of the paper)."""
+"""Pre-training: a masked language model over unlabeled pages (Section 4.2 of the paper)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +14,9 @@ from formnet.modeling import FormNetForMaskedLM
 from formnet.training.config import PreTraining
 from formnet.training.initialization import load_start
 from formnet.training.masked_lm import Masker, PageStream, masked_batch
-from formnet.training.run_directory import claim_folder, last_checkpoint, read_state
+from formnet.training.run_directory import claim_run_directory, last_checkpoint, read_state
 from formnet.training.sampling import TensorBatch
-from formnet.training.trainer import FormNetTrainer, Look, batches_of, limit_threads, this_process
+from formnet.training.trainer import EvalFn, FormNetTrainer, batches_of, limit_threads, this_process
 
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     state = read_state(run.output)
     if resume and state is not None and state["global_step"] >= run.steps:
         if rank == 0:
-            claim_folder(run, resume=True)
+            claim_run_directory(run, resume=True)
         return curve(run, state["log_history"])
     missing = [str(file) for file in run.pages if not file.is_file()]
     if missing:
@@ -39,8 +39,8 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         run.pages,
         encoder,
         masker,
-        run.optimisation.batch_pieces,
-        run.optimisation.batch_documents,
+        run.optimization.max_batch_tokens,
+        run.optimization.batch_documents,
         seed=run.seed,
         shuffle=run.shuffle,
         held_out=run.held_out_pages,
@@ -48,9 +48,9 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         world=world,
     )
     if rank == 0:
-        claim_folder(run, resume=resume, origin={"processes": world})
+        claim_run_directory(run, resume=resume, origin={"processes": world})
         tokenizer.save(str(run.output / "tokenizer.json"))
-    stream.passed = (steps_done(run.output) if resume else 0) * run.optimisation.accumulate
+    stream.passed = (steps_done(run.output) if resume else 0) * run.optimization.accumulate
     trainer = FormNetTrainer(
         run,
         begun,
@@ -85,15 +85,15 @@ def steps_done(output: Path) -> int:
     return 0 if state is None else int(state["global_step"])
 
 
-def look_at_pages(stream: PageStream, masker: Masker, run: PreTraining) -> Look:
+def look_at_pages(stream: PageStream, masker: Masker, run: PreTraining) -> EvalFn:
     """Give the loss and the share guessed right on pages held out, always with the same pieces hidden."""
     pages = [stream.encoder(page) for page in stream.held_out_pages()]
     generator = np.random.default_rng(run.seed)
-    plan = buckets([len(page) for page in pages], run.optimisation.batch_pieces)
+    plan = buckets([len(page) for page in pages], run.optimization.max_batch_tokens)
     batches = [masked_batch([pages[i] for i in part], masker, generator, stream.encoder) for part in plan]
 
     def look(model: torch.nn.Module) -> dict[str, float]:
-        return guess(model, batches, bf16=run.optimisation.bf16)
+        return guess(model, batches, bf16=run.optimization.bf16)
 
     return look
 

@@ -12,7 +12,7 @@ from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.io.writers import whole_file
 from formnet.training.config import Run, Start, make_settings
-from formnet.training.data import Labelled
+from formnet.training.data import Labeled
 from formnet.training.initialization import checkpoint_weights
 
 SETTINGS, ORIGIN = "settings.json", "origin.json"
@@ -30,7 +30,7 @@ _ORIGINS = {
 _ELSE = "name another output, or start anew: formnet train --no-resume, or remove that folder."
 
 
-def claim_folder(run: Run, *, resume: bool, origin: Mapping[str, str | int] | None = None) -> None:
+def claim_run_directory(run: Run, *, resume: bool, origin: Mapping[str, str | int] | None = None) -> None:
     """Make the folder this run's own: refuse other settings and origins, or clear checkpoints away to start anew."""
     run.output.mkdir(parents=True, exist_ok=True)
     file, told = run.output / SETTINGS, run.model_dump(mode="json")
@@ -90,8 +90,8 @@ def differences(before: dict[str, Any], run: Run) -> list[str]:
 Origin = dict[str, str | int]
 
 
-def origin_of(start: Start, parts: Mapping[str, Labelled]) -> Origin:
-    """Tell one set of labelled documents, and one checkpoint to start from, from any other."""
+def origin_of(start: Start, parts: Mapping[str, Labeled]) -> Origin:
+    """Tell one set of labeled documents, and one checkpoint to start from, from any other."""
     digest = sha256()
     for name, part in parts.items():
         for side, documents in (("training", part.training), ("held out", part.held_out)):

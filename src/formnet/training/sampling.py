@@ -15,7 +15,7 @@ from formnet.encoding.collate import IGNORED_TAG
 from formnet.encoding.tokenizer import mask_id
 from formnet.training.augmentation.blocks import Letterhead, put_around, put_between
 from formnet.training.augmentation.words import augment
-from formnet.training.config import Augmentation, Optimisation
+from formnet.training.config import Augmentation, Optimization
 
 TensorBatch = dict[str, Tensor]
 
@@ -35,12 +35,12 @@ class Plan(Sampler[list[Turn]]):
     """
 
     def __init__(
-        self, lengths: Sequence[int], settings: Optimisation, epochs: int, seed: int, rank: int = 0, world: int = 1
+        self, lengths: Sequence[int], settings: Optimization, epochs: int, seed: int, rank: int = 0, world: int = 1
     ) -> None:
         self.batches: list[list[Turn]] = []
         documents = settings.batch_documents and settings.batch_documents * world
         for epoch in range(epochs):
-            for batch in buckets(lengths, settings.batch_pieces, [seed, epoch], documents, world):
+            for batch in buckets(lengths, settings.max_batch_tokens, [seed, epoch], documents, world):
                 share = [Turn(epoch, i) for i in batch[rank::world]]
                 self.batches.append(share or [Turn(epoch, batch[0], filler=True)])
 
@@ -52,7 +52,7 @@ class Plan(Sampler[list[Turn]]):
 
 
 class Example(NamedTuple):
-    """A document as the network sees it, and the head that it is labelled for."""
+    """A document as the network sees it, and the head that it is labeled for."""
 
     encoded: EncodedDocument
     head: int
@@ -106,7 +106,7 @@ class Documents(Dataset[Example]):
             encoded = self.encoders[head](augment(document, self.settings, generator))
             if self.mask_id is not None:
                 hidden = generator.random(len(encoded)) < self.settings.unknown
-                encoded = replace(encoded, piece_ids=np.where(hidden, self.mask_id, encoded.piece_ids))
+                encoded = replace(encoded, token_ids=np.where(hidden, self.mask_id, encoded.token_ids))
         if filler:  # asks for no tag, and so teaches nothing
             assert encoded.tags is not None
             encoded = replace(encoded, tags=np.full_like(encoded.tags, IGNORED_TAG))

@@ -16,19 +16,21 @@ from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerContr
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from formnet.training.config import Run
-from formnet.training.initialization import Begun
+from formnet.training.initialization import InitializedModel
 from formnet.training.optimizer import freeze, parameter_groups
 from formnet.training.progress import Progress
 from formnet.training.run_directory import last_checkpoint
 
-Look = Callable[[PreTrainedModel], dict[str, float]]
+EvalFn = Callable[[PreTrainedModel], dict[str, float]]
 
 
 class FormNetTrainer(Trainer):
     """Trains on batches as they come; every so often `look` says how well it goes."""
 
-    def __init__(self, run: Run, begun: Begun[Any], batches: "DataLoader[Any]", look: Look | None, **arguments: Any):
-        freeze(begun.model, run.optimisation.frozen)
+    def __init__(
+        self, run: Run, begun: InitializedModel[Any], batches: "DataLoader[Any]", look: EvalFn | None, **arguments: Any
+    ):
+        freeze(begun.model, run.optimization.frozen)
         # There is nothing to evaluate on but what `look` has, which Trainer need not know.
         super().__init__(begun.model, _arguments(run, look is not None, **arguments), eval_dataset={})
         self.run_settings, self.batches, self.look, self.new = run, batches, look, begun.new
@@ -45,7 +47,7 @@ class FormNetTrainer(Trainer):
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """Make AdamW over groups of weights."""
         if self.optimizer is None:
-            settings, network = self.run_settings.optimisation, model
+            settings, network = self.run_settings.optimization, model
             assert isinstance(self.model, PreTrainedModel)
             groups = parameter_groups(network or self.model, settings, self.model.config.num_hidden_layers, self.new)
             self.optimizer = torch.optim.AdamW(
@@ -54,7 +56,7 @@ class FormNetTrainer(Trainer):
         return self.optimizer
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Look at what was held out."""
+        """EvalFn at what was held out."""
         assert self.look is not None
         assert isinstance(self.model, PreTrainedModel)
         metrics = {f"eval_{name}": value for name, value in self.look(self.model).items()}
@@ -128,7 +130,7 @@ class SaveByTime(TrainerCallback):
 
 
 def _arguments(run: Run, looks: bool, **more: Any) -> TrainingArguments:
-    settings = run.optimisation
+    settings = run.optimization
     arguments = TrainingArguments(
         output_dir=str(run.output),
         seed=run.seed,

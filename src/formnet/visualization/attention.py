@@ -1,4 +1,4 @@
-"""Where words look, drawn over their page as in the paper's figure: a line a glance, a colour a head."""
+"""Where words look, drawn over their page as in the paper's figure: a line a glance, a color a head."""
 
 from collections.abc import Sequence
 
@@ -18,16 +18,16 @@ _GAP, _PAPER = 40, (255, 255, 255)
 def draw_attention(page: Page, weights: NDArray[np.float32], heads: Sequence[int]) -> Image.Image:
     """Draw the strongest glances [H, W, W] of some heads; the wider a line, the more weight it has."""
     canvas = page_canvas(page, 0.6)
-    centres = (page.boxes[:, :2] + page.boxes[:, 2:]) / 2 * canvas.scale
+    centers = (page.boxes[:, :2] + page.boxes[:, 2:]) / 2 * canvas.scale
     for head in heads:
-        colour = PALETTE[head % len(PALETTE)]
+        color = PALETTE[head % len(PALETTE)]
         glances = weights[head].copy()
         np.fill_diagonal(glances, 0)
         for word, row in enumerate(glances):
             for other in np.argsort(row)[::-1][:STRONGEST].tolist():
                 if row[other] >= LEAST:
-                    line = (*centres[word].tolist(), *centres[other].tolist())
-                    canvas.pen.line(line, fill=colour, width=max(round(6 * OVERSAMPLING * float(row[other])), 1))
+                    line = (*centers[word].tolist(), *centers[other].tolist())
+                    canvas.pen.line(line, fill=color, width=max(round(6 * OVERSAMPLING * float(row[other])), 1))
     return canvas.finish()
 
 

@@ -7,7 +7,7 @@ from PIL import ImageDraw, ImageFont
 
 from formnet.visualization.canvas import OVERSAMPLING
 
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 Place = tuple[float, float, float, float]
 _PAPER = (255, 255, 255)
 _GAP = 2 * OVERSAMPLING
@@ -22,13 +22,13 @@ class Captions:
         self.font = ImageFont.load_default(19 * OVERSAMPLING)
         self.taken = np.array([*taken], dtype=np.float64).reshape(-1, 4)  # [places, 4]
 
-    def write(self, frame: Place, text: str, colour: Colour) -> None:
+    def write(self, frame: Place, text: str, color: Color) -> None:
         """Write beside a frame where least is covered, on paper of its own."""
         places = [(at, anchor, self.pen.textbbox(at, text, self.font, anchor=anchor)) for at, anchor in _around(frame)]
         inside = [place for place in places if self._holds(place[2])]
         at, anchor, place = min(inside or places, key=lambda place: self._covered(place[2]))
         self.pen.rectangle((place[0] - _GAP, place[1] - _GAP, place[2] + _GAP, place[3] + _GAP), fill=_PAPER)
-        self.pen.text(at, text, colour, self.font, anchor=anchor)
+        self.pen.text(at, text, color, self.font, anchor=anchor)
         self.taken = np.vstack([self.taken, place])
 
     def _holds(self, place: Place) -> bool:

@@ -1,4 +1,4 @@
-"""A page with the entities found on it: a frame and a label each, in colours that the colour-blind can tell apart."""
+"""A page with the entities found on it: a frame and a label each, in colors that the color-blind can tell apart."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -9,10 +9,10 @@ from PIL import Image, ImageDraw
 from formnet.document import Document, Entity
 from formnet.extraction.output import needs_review
 from formnet.visualization.canvas import OVERSAMPLING, page_canvas
-from formnet.visualization.captions import Captions, Colour, Place
+from formnet.visualization.captions import Captions, Color, Place
 
-#: Okabe and Ito's colours, without those that vanish on paper.
-PALETTE: tuple[Colour, ...] = (
+#: Okabe and Ito's colors, without those that vanish on paper.
+PALETTE: tuple[Color, ...] = (
     (0, 114, 178),
     (213, 94, 0),
     (0, 130, 95),
@@ -23,8 +23,8 @@ PALETTE: tuple[Colour, ...] = (
 )
 
 
-def colours_of(labels: Iterable[str]) -> dict[str, Colour]:
-    """Give each label its colour, the same wherever the same labels are."""
+def colors_of(labels: Iterable[str]) -> dict[str, Color]:
+    """Give each label its color, the same wherever the same labels are."""
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(set(labels)))}
 
 
@@ -67,7 +67,7 @@ def free_name(identity: str, names: dict[str, str]) -> str:
 
 def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
     """Draw each page that shows anything, by number; entities that are less sure than `least` have a dashed frame."""
-    colours = colours_of(entity.label for entity in document.entities)
+    colors = colors_of(entity.label for entity in document.entities)
     for number, page in enumerate(document.pages):
         if not page.texts and page.image is None:
             continue
@@ -81,15 +81,15 @@ def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int,
         ]
         for entity, places in zip(found, frames, strict=True):
             for place in places:
-                _frame(canvas.pen, place, colours[entity.label], dashed=needs_review(entity, least))
+                _frame(canvas.pen, place, colors[entity.label], dashed=needs_review(entity, least))
         words = [_scaled(box, canvas.scale) for box in page.boxes.tolist()]
         captions = Captions(canvas.pen, canvas.image.size, [*words, *(place for places in frames for place in places)])
-        for frame, entities in _neighbours(found, [first for first, *_ in frames]):
-            captions.write(frame, _said(entities), colours[entities[0].label])
+        for frame, entities in _neighbors(found, [first for first, *_ in frames]):
+            captions.write(frame, _said(entities), colors[entities[0].label])
         yield number, canvas.finish()
 
 
-def _neighbours(found: Sequence[Entity], frames: Sequence[Place]) -> Iterator[tuple[Place, list[Entity]]]:
+def _neighbors(found: Sequence[Entity], frames: Sequence[Place]) -> Iterator[tuple[Place, list[Entity]]]:
     """Put entities of one label whose frames touch, one after the other in a line, under one frame for one caption."""
     group: list[Entity] = []
     around = (0.0, 0.0, 0.0, 0.0)
@@ -127,10 +127,10 @@ def _grown(place: Place, rings: int) -> Place:
     return x0 - by, y0 - by, x1 + by, y1 + by
 
 
-def _frame(pen: ImageDraw.ImageDraw, place: Place, colour: Colour, *, dashed: bool) -> None:
+def _frame(pen: ImageDraw.ImageDraw, place: Place, color: Color, *, dashed: bool) -> None:
     width = 2 * OVERSAMPLING
     if not dashed:
-        pen.rectangle(place, outline=colour, width=width)
+        pen.rectangle(place, outline=color, width=width)
         return
     x0, y0, x1, y1 = place
     for ax, ay, bx, by in ((x0, y0, x1, y0), (x1, y0, x1, y1), (x1, y1, x0, y1), (x0, y1, x0, y0)):
@@ -141,7 +141,7 @@ def _frame(pen: ImageDraw.ImageDraw, place: Place, colour: Colour, *, dashed: bo
             start, stop = at / length, min(at + step * 0.55, length) / length
             pen.line(
                 (ax + (bx - ax) * start, ay + (by - ay) * start, ax + (bx - ax) * stop, ay + (by - ay) * stop),
-                colour,
+                color,
                 width,
             )
             at += step

@@ -32,7 +32,7 @@ def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") ->
     """Draw how often entities are right against how sure the network was of them."""
     title = f"Reliability{name and f' of {name}'}, error {calibration['ece']:.3f}"
     with plot(path, title, "probability given", "share that is right") as axes:
-        axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
+        axes.plot([0, 1], [0, 1], color="gray", linewidth=1, linestyle="--")
         bins = calibration["bins"]
         size = [max(12, 400 * b["entities"] / max(sum(b["entities"] for b in bins), 1)) for b in bins]
         axes.scatter(

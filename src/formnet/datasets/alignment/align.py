@@ -59,14 +59,14 @@ def align(document: Document, occurrences: Literal["best", "all"] = "best") -> A
     misses = {name: places for name, places in found.items() if isinstance(places, Miss)}
     places = {name: places for name, places in found.items() if not isinstance(places, Miss)}
     matches: dict[str, Match] = {}
-    labelled = {entity.label for entity in document.entities}
+    labeled = {entity.label for entity in document.entities}
     taken = {word for entity in document.entities for word in entity.words}
     added: list[Entity] = []
     for name in places:
         company = [words for other in places if other != name for words in places[other].words]
-        matches[name] = match = _choose(document, places[name], name, company, set() if name in labelled else taken)
+        matches[name] = match = _choose(document, places[name], name, company, set() if name in labeled else taken)
         for words in (match.words, *(match.others if occurrences == "all" else ())):
-            if name not in labelled and taken.isdisjoint(words):
+            if name not in labeled and taken.isdisjoint(words):
                 taken.update(words)
                 added.append(document.entity(name, words))
     return Alignment(replace(document, entities=(*document.entities, *added)), matches, misses)
@@ -81,9 +81,9 @@ def find(document: Document, value: str, name: str = "") -> Match | Miss:
     """Find the words that say one value; a name helps to choose among several occurrences.
 
     >>> from formnet.document.builder import DocumentBuilder
-    >>> build = DocumentBuilder("receipt")
-    >>> build.add_page(["9.00", "Total:", "RM9.00"], [[0, 0, 9, 9], [0, 20, 9, 29], [20, 20, 29, 29]], 40, 40)
-    >>> find(build.done(), "9.00", "total")
+    >>> builder = DocumentBuilder("receipt")
+    >>> builder.add_page(["9.00", "Total:", "RM9.00"], [[0, 0, 9, 9], [0, 20, 9, 29], [20, 20, 29, 29]], 40, 40)
+    >>> find(builder.build(), "9.00", "total")
     Match(words=(2,), how='same amount', choice="beside 'Total:', of 2", others=((0,),))
     """
     found = _occurrences(_page_texts(document), document.texts, value)

@@ -69,12 +69,12 @@ class Value:
         return json
 
 
-def normalise(text: str, label: str = "", *, day_first: bool | None = None) -> Value | None:
+def normalize(text: str, label: str = "", *, day_first: bool | None = None) -> Value | None:
     """Read a value; nothing if it is only text. A label that says what it is (`total`, `due_date`) helps.
 
-    >>> normalise("$1,234.50").to_json()
+    >>> normalize("$1,234.50").to_json()
     {'kind': 'amount', 'value': '1234.50', 'currency': 'USD'}
-    >>> normalise("4 March 2019"), normalise("25.000", "total").value, normalise("ab 12-x", "contract_num").value
+    >>> normalize("4 March 2019"), normalize("25.000", "total").value, normalize("ab 12-x", "contract_num").value
     (Value(kind='date', value='2019-03-04', currency=None, ambiguous=False), '25000', 'AB12-X')
     """
     if len(text) > LONGEST_VALUE:

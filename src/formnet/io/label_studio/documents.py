@@ -1,4 +1,4 @@
-"""A labelled task as a document.
+"""A labeled task as a document.
 
 A task that FormNet wrote carries its document, so that its words come back as they were and only labels are read off
 the regions. In any other task a region's own text is its words, and a region without text takes the words whose middle
@@ -42,8 +42,8 @@ def load_tasks(path: Path) -> list[Any]:
     return tasks
 
 
-def is_labelled(task: Any) -> bool:
-    """Tell whether somebody has labelled a task and not passed it over; one that is spoilt counts as labelled."""
+def is_labeled(task: Any) -> bool:
+    """Tell whether somebody has labeled a task and not passed it over; one that is spoilt counts as labeled."""
     try:
         return _result(task) is not None
     except DocumentError:
@@ -51,7 +51,7 @@ def is_labelled(task: Any) -> bool:
 
 
 def from_task(task: Any, documents: Mapping[str, Document] | None = None, base: Path | None = None) -> Document:
-    """Give the document that a task says: what a person labelled, or the document as it was if nobody has.
+    """Give the document that a task says: what a person labeled, or the document as it was if nobody has.
 
     `documents` give words to tasks that carry none, by id: the scan's file name, with its folder and suffix or without.
     A relative path of a scan is taken from `base`, and there is none without it.
@@ -67,13 +67,13 @@ def from_task(task: Any, documents: Mapping[str, Document] | None = None, base: 
     result = _result(task)
     if result is None:
         if source is None:
-            raise DocumentError(f"{_place(task)}: nobody has labelled it, and it carries no document.")
+            raise DocumentError(f"{_place(task)}: nobody has labeled it, and it carries no document.")
         return source
     regions, relations = read_regions(result, _place(task))
     own: dict[str, list[int]] = {}
     if source is None:
         source, own = _document_of(regions, names[0], _place(task))
-    return _labelled(source, regions, own, relations)
+    return _labeled(source, regions, own, relations)
 
 
 def _place(task: Any) -> str:
@@ -102,7 +102,7 @@ def _result(task: Any) -> list[dict[str, Any]] | None:
         return None
     if not isinstance(annotations, list) or not all(isinstance(item, dict) for item in annotations):
         raise DocumentError(f"{place}: 'annotations' should be a list of objects; export as JSON, not as JSON-MIN.")
-    finished = [item for item in annotations if not item.get("was_cancelled")]
+    finished = [item for item in annotations if not item.get("was_canceled")]
     if not finished:
         return None
     result = next((item for item in finished if item.get("ground_truth")), finished[-1]).get("result")
@@ -153,7 +153,7 @@ def _words(region: Region, width: float, height: float) -> tuple[list[str], list
     return words, boxes
 
 
-def _labelled(
+def _labeled(
     source: Document,
     regions: Mapping[str, Region],
     own: Mapping[str, Sequence[int]],
@@ -185,7 +185,7 @@ def _labelled(
 
 
 class _Before:
-    """The document before it was labelled: where its words and the entities that it had stand."""
+    """The document before it was labeled: where its words and the entities that it had stand."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -199,7 +199,7 @@ class _Before:
 
     @cached_property
     def _middles(self) -> list[Boxes]:
-        boxes = [page.normalised_boxes for page in self._document.pages]
+        boxes = [page.normalized_boxes for page in self._document.pages]
         return [(box[:, :2] + box[:, 2:]) / 2 for box in boxes]  # [W, 2] each
 
     def unmoved(self, name: str, region: Region) -> Entity | None:

@@ -39,7 +39,7 @@ def to_task(
     """Give a document as a task: its entities are a person's labels, or a model's guesses if the model is named.
 
     The document itself goes along, so that nothing is lost on the way back; without entities the task is one that
-    nobody has labelled. `images` is put before the scans' file names to make URLs of them. Without it Label Studio is
+    nobody has labeled. `images` is put before the scans' file names to make URLs of them. Without it Label Studio is
     to serve them from its own disk, the root of which it must then be allowed to serve. `scans` are pictures to show
     instead of the pages' own files, which may be PDFs.
     """
@@ -53,7 +53,7 @@ def to_task(
         ends = {"from_id": region_id(question), "to_id": region_id(answer)}
         result.append({"type": "relation", **ends, "direction": "right", "labels": []})
     if result and model_version is None:
-        task["annotations"] = [{"result": result, "was_cancelled": False, "ground_truth": False}]
+        task["annotations"] = [{"result": result, "was_canceled": False, "ground_truth": False}]
     elif result:
         scores = [entity.score for entity in document.entities if entity.score is not None]
         mean = {"score": sum(scores) / len(scores)} if scores else {}
@@ -61,10 +61,10 @@ def to_task(
     return task
 
 
-def labelling_config(labels: Iterable[str], *, several_pages: bool = False) -> str:
+def labeling_config(labels: Iterable[str], *, several_pages: bool = False) -> str:
     """Give the interface that tasks are made for: draw a box, give it a label, see the text.
 
-    >>> print(labelling_config(["total"]))
+    >>> print(labeling_config(["total"]))
     <View>
       <RectangleLabels name="label" toName="image">
         <Label value="total" background="#d62728"/>
@@ -79,7 +79,7 @@ def labelling_config(labels: Iterable[str], *, several_pages: bool = False) -> s
             raise LabelError(f"label {label!r} cannot be written in XML; rename it.")
         rows.append(f'    <Label value={quoteattr(label)} background="{_COLOURS[number % len(_COLOURS)]}"/>\n')
     if not rows:
-        raise LabelError("a labelling interface needs at least one label.")
+        raise LabelError("a labeling interface needs at least one label.")
     shown = 'valueList="$pages"' if several_pages else 'value="$ocr"'
     return (
         "<View>\n"

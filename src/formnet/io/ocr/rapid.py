@@ -85,13 +85,13 @@ def _placed(parts: Sequence[str], pieces: Sequence[Any]) -> list[tuple[str, Box,
     if "".join(t for t, _, _ in waiting) != "".join(parts):
         return []
     for part in parts:
-        spelt, corners, scores = "", [], []
-        while len(spelt) < len(part) and waiting:
+        spelled, corners, scores = "", [], []
+        while len(spelled) < len(part) and waiting:
             text, score, quad = waiting.pop(0)
-            spelt += text
+            spelled += text
             corners.append(quad)
             scores.append(score)
-        if spelt != part:
+        if spelled != part:
             return []
         found.append((part, _around(np.concatenate(corners)), min(scores)))
     return found

@@ -35,11 +35,11 @@ class Engine:
     def read(self, image: Image.Image) -> Reading:
         """Read words; boxes are in the picture's pixels."""
         scale = 2 if min(image.size) < SMALL_SIDE and 2 * max(image.size) <= LARGEST_SIDE else 1
-        grey = image.convert("L")
+        gray = image.convert("L")
         if scale > 1:
-            grey = grey.resize((grey.width * scale, grey.height * scale), Image.Resampling.BICUBIC)
+            gray = gray.resize((gray.width * scale, gray.height * scale), Image.Resampling.BICUBIC)
         png = BytesIO()
-        grey.save(png, "PNG", compress_level=1)
+        gray.save(png, "PNG", compress_level=1)
         command = ["tesseract", "-", "-", "-l", self.language, "--dpi", str(RESOLUTION), "tsv"]
         return parse(self._run(command, png.getvalue()), scale)
 

@@ -42,7 +42,7 @@ def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
     A PDF, a picture or a page of markup is one document; JSONL and Parquet hold many, and those keep their words as
     they are, since others may know them by number.
     """
-    return map(_sound, read_each(path, ocr))
+    return map(_raise_if_error, read_each(path, ocr))
 
 
 def read_each(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document | DocumentError]:
@@ -62,7 +62,7 @@ def read_each(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Docum
     return documents if kind == "cloud" else map(split_ranges, documents)
 
 
-def _sound(document: Document | DocumentError) -> Document:
+def _raise_if_error(document: Document | DocumentError) -> Document:
     if isinstance(document, DocumentError):
         raise document
     return document

@@ -49,7 +49,7 @@ class _Mark:
     @property
     def text(self) -> str:
         pieces = self.pieces
-        if self.kind in _WORDS:  # spelt in letters, each an element on a line of its own
+        if self.kind in _WORDS:  # spelled in letters, each an element on a line of its own
             pieces = [piece for piece in pieces if not piece.isspace()]
         return unescape("".join(pieces))
 

@@ -14,21 +14,21 @@ from formnet.io.ocr import OcrEngine
 
 def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
     """Give the file as one document."""
-    build = DocumentBuilder(str(path))
+    builder = DocumentBuilder(str(path))
     for number, image in enumerate(frames(path)):
-        add_picture(build, image, engine(), path, number)
-    yield build.done()
+        add_picture(builder, image, engine(), path, number)
+    yield builder.build()
 
 
 def add_picture(
-    build: DocumentBuilder, image: Image.Image, engine: OcrEngine, path: Path, frame: int, unit: float = 1.0
+    builder: DocumentBuilder, image: Image.Image, engine: OcrEngine, path: Path, frame: int, unit: float = 1.0
 ) -> None:
     """Add a page with the words that an engine sees on its picture; a pixel is so many units of the page."""
     try:
         seen = engine.read(image)
     except OcrError as error:
         raise OcrError(f"{path}, page {frame + 1}: {error}") from error
-    build.add_page(
+    builder.add_page(
         seen.texts,
         [[side * unit for side in box] for box in seen.boxes],
         image.width * unit,
@@ -36,5 +36,5 @@ def add_picture(
         confidences=seen.confidences,
         image=path,
         frame=frame,
-        read_by=engine.name,
+        text_source=engine.name,
     )

@@ -105,12 +105,12 @@ def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) 
     if not isinstance(name, str) or not name:
         raise DocumentError(f"a document needs an 'id' that is a string, not {called(name)}.")
     refuse_surrogates([name], name)
-    build = DocumentBuilder(name)
+    builder = DocumentBuilder(name)
     pages = [data] if "words" in data else _items(data, "pages", name)
     if len(pages) > images.MOST_PAGES:
         raise LimitError(f"document {name!r}: has {len(pages):,} pages; the limit is {images.MOST_PAGES:,}. Split it.")
     for page in pages:
-        build.add_page(
+        builder.add_page(
             _texts(page, name),
             _items(page, "boxes", name),
             find_number(page, "width", f"document {name!r}"),
@@ -118,17 +118,17 @@ def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) 
             confidences=page.get("confidences"),
             image=_image(page, base, name),
             frame=_frame(page, name),
-            read_by=_read_by(page, name),
+            text_source=_read_by(page, name),
         )
     if words_only:
-        return build.done()
+        return builder.build()
     for entity in _items(data, "entities", name, optional=True):
-        build.add_entity(*_entity(entity, name))
+        builder.add_entity(*_entity(entity, name))
     for link in _items(data, "links", name, optional=True):
         if not _are(link, int) or len(link) != 2:
             raise DocumentError(f"document {name!r}: a link is two entity numbers, not {link!r}.")
-        build.add_link(*link)
-    return build.done(_fields(data, name))
+        builder.add_link(*link)
+    return builder.build(_fields(data, name))
 
 
 def _entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
@@ -192,9 +192,9 @@ def _frame(page: Any, name: str) -> int:
 
 
 def _read_by(page: Any, name: str) -> str | None:
-    value = page.get("read_by")
+    value = page.get("text_source")
     if value is not None and not isinstance(value, str):
-        raise DocumentError(f"document {name!r}: 'read_by' should be a name, not {value!r}.")
+        raise DocumentError(f"document {name!r}: 'text_source' should be a name, not {value!r}.")
     if value is not None:
         refuse_surrogates([value], name)
     return value

@@ -51,16 +51,16 @@ def read_whole(path: Path) -> bytes:
     return raw
 
 
-def one_document(path: Path, pages: Iterable[WordPage], read_by: str) -> Document:
+def one_document(path: Path, pages: Iterable[WordPage], text_source: str) -> Document:
     """Give the document that a file's pages make."""
-    build = DocumentBuilder(str(path))
+    builder = DocumentBuilder(str(path))
     seen: Counter[Path] = Counter()
     number = 0
     for number, page in enumerate(pages, 1):
         if number > images.MOST_PAGES:
             raise LimitError(f"{path}: has more than {images.MOST_PAGES:,} pages. Split it.")
         refuse_surrogates(page.texts, str(path))
-        build.add_page(
+        builder.add_page(
             page.texts,
             page.boxes,
             page.width,
@@ -68,13 +68,13 @@ def one_document(path: Path, pages: Iterable[WordPage], read_by: str) -> Documen
             confidences=page.confidences,
             image=page.image,
             frame=0 if page.image is None else seen[page.image],  # pages of one TIFF all name it
-            read_by=read_by,
+            text_source=text_source,
         )
         if page.image is not None:
             seen[page.image] += 1
     if not number:
         raise DocumentError(f"{path}: has no pages.")
-    return build.done()
+    return builder.build()
 
 
 def image_beside(path: Path, name: str | None) -> Path | None:

@@ -11,7 +11,7 @@ from formnet.io.readers.jsonl import LONGEST_LINE, from_json
 
 #: What a document may have, of all that a table may hold.
 COLUMNS = (
-    "schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "image", "frame", "read_by",
+    "schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "image", "frame", "text_source",
     "entities", "links", "fields",
 )  # fmt: skip
 _ROWS = 64

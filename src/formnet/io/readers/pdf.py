@@ -19,34 +19,34 @@ OWN_TEXT = "PDF text"
 
 def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
     """Give the file as one document."""
-    build = DocumentBuilder(str(path))
+    builder = DocumentBuilder(str(path))
     unread: NoEngineError | None = None
     with open_pdf(path) as pages:
         for number in range(count_pages(pages)):
             layer = text_layer(pages, number, path)
-            image = None if speaks_for_itself(layer) else picture(pages, number)
+            image = None if has_usable_text_layer(layer) else picture(pages, number)
             if image is not None and (layer.texts or not _is_blank(image)):
                 try:
-                    add_picture(build, image, engine(), path, number, layer.width / image.width)
+                    add_picture(builder, image, engine(), path, number, layer.width / image.width)
                     continue
                 except NoEngineError as error:
                     if layer.texts or layer.pictured:
                         raise
                     unread = error  # lines and shapes may be letters; where other pages have words, they may not
             own = (layer.texts, layer.boxes, layer.width, layer.height)
-            build.add_page(*own, image=path, frame=number, read_by=OWN_TEXT)
-    document = build.done()
+            builder.add_page(*own, image=path, frame=number, text_source=OWN_TEXT)
+    document = builder.build()
     if unread is not None and not document.num_words:
         raise unread
     yield document
 
 
-def speaks_for_itself(layer: TextLayer) -> bool:
+def has_usable_text_layer(layer: TextLayer) -> bool:
     """Decide whether a page's own words are what it shows; without any, it may show outlines of letters, or a scan."""
     return layer.is_readable and (layer.pictured < COVERED or layer.written >= STAMP)
 
 
 def _is_blank(image: Image.Image) -> bool:
-    """Tell whether a picture is all of one colour."""
+    """Tell whether a picture is all of one color."""
     low, high = image.convert("L").getextrema()
     return low == high

@@ -19,7 +19,7 @@ from formnet.io.readers.jsonl import Line, from_json, loads
 from formnet.scale.bulk.attempts import MOST_ATTEMPTS, begin, end
 from formnet.scale.bulk.output import Row, failed, found, write_part
 from formnet.scale.bulk.read_stage import Item
-from formnet.scale.bulk.storage import find_place
+from formnet.scale.bulk.storage import storage_path
 from formnet.scale.isolation import LostError, alone
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ RESULT_SCHEMA = pa.schema(
     ]
 )
 #: Pieces that are scored together; a shard has few documents of like length, and larger batches would be padded more.
-BATCH_PIECES = 4096
+MAX_BATCH_TOKENS = 4096
 #: What a process may take to load torch and a model, or to compile one.
 _SECONDS_TO_LOAD = 120.0
 
@@ -66,7 +66,7 @@ class ExtractionActor:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self.output = find_place(work.output)
+        self.output = storage_path(work.output)
         self.extractor: Extractor | None = None
         try:
             self.extractor = _extractor(work.model, work.threads, work.day_first)
@@ -153,7 +153,7 @@ def _entities(extractor: "Extractor", documents: Sequence[Document]) -> Iterator
     """Extract from all, batch by batch; after a failure each that is left alone, so that it fails only for itself."""
     left = dict(enumerate(documents))
     try:
-        for i, found in extractor.as_found(documents):
+        for i, found in extractor.iter_entities(documents):
             del left[i]
             yield i, found
     except Exception as error:  # whatever a document does to the network is its own misfortune
@@ -172,7 +172,7 @@ def _extractor(model: str, threads: int, day_first: bool | None = None) -> "Extr
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
-    return Extractor.from_pretrained(model, batch_pieces=BATCH_PIECES, day_first=day_first)
+    return Extractor.from_pretrained(model, max_batch_tokens=MAX_BATCH_TOKENS, day_first=day_first)
 
 
 @ray.remote

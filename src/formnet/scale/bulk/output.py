@@ -8,7 +8,7 @@ from pyarrow.parquet import write_table
 
 from formnet.document import Document, Entity
 from formnet.extraction.output import entity_answer, is_ambiguous
-from formnet.scale.bulk.storage import Place
+from formnet.scale.bulk.storage import StoragePath
 
 ENTITIES, ERRORS = "entities", "errors"
 
@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
         ("reason", pa.string()),
         ("pages", pa.int32()),
         ("words", pa.int32()),
-        ("read_by", pa.list_(pa.string())),
+        ("text_source", pa.list_(pa.string())),
         ("entities", pa.list_(_ENTITY)),
     ]
 )
@@ -53,18 +53,18 @@ def found(document: Document, source: str, entities: Sequence[Entity], least: fl
         "reason": None,
         "pages": len(document.pages),
         "words": document.num_words,
-        "read_by": list(dict.fromkeys(page.read_by for page in document.pages if page.read_by)),
+        "text_source": list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
         "entities": [_entity(entity, least) for entity in entities],
     }
 
 
 def failed(name: str | None, source: str, reason: str) -> Row:
     """Give the row of a document that did not."""
-    empty: Row = {"pages": None, "words": None, "read_by": [], "entities": []}
+    empty: Row = {"pages": None, "words": None, "text_source": [], "entities": []}
     return {"id": name, "source": source, "status": "error", "reason": reason, **empty}
 
 
-def write_part(output: Place, number: int, rows: Sequence[Row]) -> None:
+def write_part(output: StoragePath, number: int, rows: Sequence[Row]) -> None:
     """Write a shard's rows; when the entities are there, all of it is."""
     name = part_name(number)
     errors = [{key: row[key] for key in ERROR_SCHEMA.names} for row in rows if row["status"] == "error"]

@@ -17,7 +17,7 @@ from formnet.errors import SettingsError
 from formnet.io.readers import SUFFIXES
 from formnet.io.readers.jsonl import SUFFIXES as LINES
 from formnet.scale.bulk.records import packed_lines
-from formnet.scale.bulk.storage import Place, find_place
+from formnet.scale.bulk.storage import StoragePath, storage_path
 
 #: What a list of files is called in the output, and the shards themselves.
 FILES, SHARDS = "files.jsonl", "shards.parquet"
@@ -65,7 +65,7 @@ class _Range(NamedTuple):
     follows: bool = False  # it is read in one go with the one before
 
 
-def write_plan(source: str, output: Place, shard: int) -> Plan:
+def write_plan(source: str, output: StoragePath, shard: int) -> Plan:
     """Cut the input into shards of about so many documents and write them down."""
     waiting: list[dict[str, Any]] = []
     shards = together = 0
@@ -91,7 +91,7 @@ def write_plan(source: str, output: Place, shard: int) -> Plan:
     return Plan(shards, documents)
 
 
-def missing_shards(output: Place, done: "np.ndarray[Any, np.dtype[np.bool_]]") -> pa.Table:
+def missing_shards(output: StoragePath, done: "np.ndarray[Any, np.dtype[np.bool_]]") -> pa.Table:
     """Give the shards that are not done."""
     with (output / SHARDS).open() as file:
         return read_table(file).filter(pa.array(~done))
@@ -113,7 +113,7 @@ def shards_of(table: pa.Table) -> list[Shard]:
     return [Shard(**row) for row in table.to_pylist()]
 
 
-def _ranges(source: str, files: Place, shard: int, listed: Any) -> Iterator[tuple[Place, _Range]]:
+def _ranges(source: str, files: StoragePath, shard: int, listed: Any) -> Iterator[tuple[StoragePath, _Range]]:
     """Cut files that hold many documents, and list the others, so many to a shard."""
     start = end = count = 0
     for place in find_files(source):
@@ -132,9 +132,9 @@ def _ranges(source: str, files: Place, shard: int, listed: Any) -> Iterator[tupl
         yield files, _Range("files", 0, start, end, count)
 
 
-def find_files(source: str) -> Iterator[Place]:
+def find_files(source: str) -> Iterator[StoragePath]:
     """Give what a folder, a glob, a list of paths (.txt) or a file's own name stands for, in a stable order."""
-    place = find_place(source)
+    place = storage_path(source)
     kind = place.kind
     if kind == "nothing" and any(mark in source for mark in ("*[" if place.is_url else "*?[")):
         yield from _glob(source)
@@ -148,13 +148,13 @@ def find_files(source: str) -> Iterator[Place]:
         yield place
 
 
-def _glob(source: str) -> Iterator[Place]:
+def _glob(source: str) -> Iterator[StoragePath]:
     import re
 
     from fsspec.utils import glob_translate
 
     fixed = re.split(r"[*?\[]" if "://" not in source else r"[*\[]", source, maxsplit=1)[0].rpartition("/")[0]
-    folder = find_place(fixed or ("/" if source.startswith("/") else "."))
+    folder = storage_path(fixed or ("/" if source.startswith("/") else "."))
     rest = source[len(fixed) :].lstrip("/")
     matches = re.compile(glob_translate(rest)).match
     above = len(folder.path.rstrip("/")) + 1  # whose own name may hold brackets
@@ -163,17 +163,17 @@ def _glob(source: str) -> Iterator[Place]:
     yield from (file for file in folder.files() if matches(file.path[above:]))
 
 
-def _manifest(place: Place) -> Iterator[Place]:
+def _manifest(place: StoragePath) -> Iterator[StoragePath]:
     """Give the paths that a list names; relative ones are beside it."""
-    folder = find_place(place.address.rpartition("/")[0] or "/")
+    folder = storage_path(place.address.rpartition("/")[0] or "/")
     with place.open() as file, io.TextIOWrapper(file, encoding="utf-8-sig") as text:
         for line in text:
             if name := line.strip():
                 is_whole = "://" in name or name.startswith(("/", "~"))
-                yield find_place(name) if is_whole else folder / name
+                yield storage_path(name) if is_whole else folder / name
 
 
-def _cut(place: Place, shard: int) -> list[_Range] | Iterator[_Range] | None:
+def _cut(place: StoragePath, shard: int) -> list[_Range] | Iterator[_Range] | None:
     """Cut a file that holds many documents; nothing for any other, and for one that its reader must explain."""
     name = place.path.lower()
     try:
@@ -196,7 +196,7 @@ def _cut_bytes(size: int, sample: bytes, shard: int) -> Iterator[_Range]:
         yield _Range("lines", size, size * number // count, size * (number + 1) // count, None)
 
 
-def _cut_packed(place: Place, shard: int) -> Iterator[_Range]:
+def _cut_packed(place: StoragePath, shard: int) -> Iterator[_Range]:
     """Cut by lines, which have to be unpacked to be counted."""
     size = place.size
     start = count = 0
@@ -209,7 +209,7 @@ def _cut_packed(place: Place, shard: int) -> Iterator[_Range]:
         yield _Range("packed", size, start, 2**62, count, start > 0)
 
 
-def _cut_rows(place: Place, shard: int) -> list[_Range]:
+def _cut_rows(place: StoragePath, shard: int) -> list[_Range]:
     """Cut by rows, and read together what begins in one row group."""
     with place.open() as opened, ParquetFile(opened) as file:
         metadata = file.metadata

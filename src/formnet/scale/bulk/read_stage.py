@@ -25,7 +25,7 @@ from formnet.io.readers import read
 from formnet.scale.bulk.attempts import MOST_ATTEMPTS, begin, end
 from formnet.scale.bulk.plan import Shard, shards_of
 from formnet.scale.bulk.records import READERS, Record, lines
-from formnet.scale.bulk.storage import Place, find_place
+from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.isolation import LostError, alone, count_arrow, limited_memory, within_memory
 
 #: One shard a row. What could not be had has a reason instead of a document.
@@ -80,7 +80,7 @@ def read_shards(block: pa.Table, ocr: str, limits: Limits, attempts: Any) -> Ite
 
 def _records(shards: Sequence[Shard], memory: int) -> Iterator[tuple[Shard, list[Record]]]:
     """Go once through the part of a file that some shards are in, and give each its own records."""
-    kind, place = shards[0].kind, find_place(shards[0].source)
+    kind, place = shards[0].kind, storage_path(shards[0].source)
     if kind != "files" and place.size != shards[0].size:
         raise FormNetError("it has changed since the run began; begin another, into another folder.")
     stream = READERS.get(kind, lines)(place, shards[0].start, shards[-1].stop)
@@ -127,7 +127,7 @@ def _read_here(address: str, folder: str, ocr: str, memory: int) -> list[Item]:
     """Read a file; whatever is wrong with it is its own reason."""
     count_arrow()
     try:
-        path = _fetched(find_place(address), Path(folder))
+        path = _fetched(storage_path(address), Path(folder))
         if is_theirs(ocr):  # whatever it takes to load is not the document's; if it cannot be, a picture will say so
             with suppress(Exception):
                 find_engine(ocr)
@@ -149,7 +149,7 @@ def _packed(document: Document, path: Path, address: str) -> bytes:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _fetched(place: Place, folder: Path) -> Path:
+def _fetched(place: StoragePath, folder: Path) -> Path:
     """Give a file that is here; one from elsewhere is fetched first."""
     if not place.is_url:
         return Path(place.path)

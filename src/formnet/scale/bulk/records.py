@@ -13,10 +13,10 @@ from pyarrow.parquet import ParquetFile
 from formnet.errors import LimitError
 from formnet.io.readers.jsonl import LONGEST_LINE
 from formnet.io.readers.parquet import each_row
-from formnet.scale.bulk.storage import Place
+from formnet.scale.bulk.storage import StoragePath
 
 #: What a document's words need, of all that a table may hold.
-_COLUMNS = ("schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "read_by")
+_COLUMNS = ("schema", "id", "pages", "words", "boxes", "width", "height", "confidences", "text_source")
 _TOO_LONG = f"is longer than {LONGEST_LINE >> 20} MiB; split the document."
 
 
@@ -28,7 +28,7 @@ class Record(NamedTuple):
     reason: str | None = None
 
 
-def lines(place: Place, start: int, stop: int) -> Iterator[Record]:
+def lines(place: StoragePath, start: int, stop: int) -> Iterator[Record]:
     """Give the lines that begin between two bytes of a file."""
     with place.open() as file:
         position = start
@@ -43,7 +43,7 @@ def lines(place: Place, start: int, stop: int) -> Iterator[Record]:
             position += taken
 
 
-def packed_lines(place: Place, start: int, stop: int | None = None) -> Iterator[Record]:
+def packed_lines(place: StoragePath, start: int, stop: int | None = None) -> Iterator[Record]:
     """Give some lines of a gzipped file by number; what is before them has to be unpacked, too."""
     number = -1
     with place.open() as packed, gzip.open(packed) as file:
@@ -57,7 +57,7 @@ def packed_lines(place: Place, start: int, stop: int | None = None) -> Iterator[
             yield Record(number + 1, None, f"cannot be unpacked from here on: {error}.")
 
 
-def rows(place: Place, start: int, stop: int) -> Iterator[Record]:
+def rows(place: StoragePath, start: int, stop: int) -> Iterator[Record]:
     """Give some rows of a Parquet file by number, as JSON; only the row groups that hold them are read."""
     with place.open() as opened, ParquetFile(opened) as file:
         end = 0
@@ -84,7 +84,7 @@ def _of_group(file: ParquetFile, group: int, begin: int, start: int, stop: int) 
 
 
 #: How each kind of range is read.
-READERS: dict[str, Callable[[Place, int, int], Iterator[Record]]] = {
+READERS: dict[str, Callable[[StoragePath, int, int], Iterator[Record]]] = {
     "lines": lines,
     "packed": packed_lines,
     "rows": rows,

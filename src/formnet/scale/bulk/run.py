@@ -26,7 +26,7 @@ from formnet.scale.bulk.output import ENTITIES, ERRORS, part_name
 from formnet.scale.bulk.plan import in_blocks, missing_shards, write_plan
 from formnet.scale.bulk.progress import BulkProgress, most_memory
 from formnet.scale.bulk.read_stage import Limits, read_shards
-from formnet.scale.bulk.storage import Place, find_place
+from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.cluster import cluster
 
 SCHEMA = "formnet.bulk/2"
@@ -77,7 +77,7 @@ def run(bulk: Bulk, *, shown: bool = True) -> Summary:
     """Do what is missing of a bulk run."""
     start = perf_counter()
     bulk = replace(bulk, ocr=chosen(bulk.ocr))  # as it is here, wherever files are read
-    output = find_place(bulk.output)
+    output = storage_path(bulk.output)
     with _explained(output):
         shards = _begin(bulk, output)
         before = _done(output, shards)
@@ -101,10 +101,10 @@ def run(bulk: Bulk, *, shown: bool = True) -> Summary:
     )
 
 
-def _begin(bulk: Bulk, output: Place) -> int:
+def _begin(bulk: Bulk, output: StoragePath) -> int:
     """Begin a run or go on with one, and give the number of its shards."""
     refuse_unknown(bulk.ocr)
-    source = find_place(bulk.source).address
+    source = storage_path(bulk.source).address
     settings = {
         "input": source,
         "weights": _digest(bulk.model),
@@ -138,7 +138,7 @@ def _begin(bulk: Bulk, output: Place) -> int:
     return plan.shards
 
 
-def _done(output: Place, shards: int) -> NDArray[np.bool_]:
+def _done(output: StoragePath, shards: int) -> NDArray[np.bool_]:
     """Tell which shards are done, and remove what was being written when an earlier run was killed."""
     for folder in (output / ENTITIES, output / ERRORS):
         for name in folder.names():
@@ -148,7 +148,7 @@ def _done(output: Place, shards: int) -> NDArray[np.bool_]:
     return np.fromiter((part_name(number) in there for number in range(shards)), np.bool_, shards)
 
 
-def _go_through(bulk: Bulk, output: Place, before: NDArray[np.bool_], cores: int, progress: BulkProgress) -> None:
+def _go_through(bulk: Bulk, output: StoragePath, before: NDArray[np.bool_], cores: int, progress: BulkProgress) -> None:
     """Do all shards that are missing, and say so if some still are."""
     reason = _pass(bulk, output, before, cores, progress)
     after = _done(output, len(before))
@@ -159,7 +159,7 @@ def _go_through(bulk: Bulk, output: Place, before: NDArray[np.bool_], cores: int
         )
 
 
-def _pass(bulk: Bulk, output: Place, done: NDArray[np.bool_], cores: int, progress: BulkProgress) -> str | None:
+def _pass(bulk: Bulk, output: StoragePath, done: NDArray[np.bool_], cores: int, progress: BulkProgress) -> str | None:
     """Send what is not done through Ray Data; give a reason if a shard could not be done."""
     _quiet()
     shards = missing_shards(output, done)
@@ -239,7 +239,7 @@ def _clean_output() -> Iterator[None]:
 
 
 @contextmanager
-def _explained(output: Place) -> Iterator[None]:
+def _explained(output: StoragePath) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:

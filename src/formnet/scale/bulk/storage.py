@@ -26,18 +26,20 @@ _OF_URLS = "%/:?#[]@!$&'()*+,;=~"
 
 
 @dataclass(frozen=True)
-class Place:
+class StoragePath:
     """A file or a folder: its address, and what that is on its filesystem."""
 
     address: str
     filesystem: Any
     path: str
 
-    def __truediv__(self, name: str) -> "Place":
+    def __truediv__(self, name: str) -> "StoragePath":
         address, mark, options = self.address.partition("?") if self.is_url else (self.address, "", "")
         # What pyarrow reads as a URL is unquoted again; what fsspec does is not.
         told = quote(name) if self.is_url and not isinstance(self.filesystem, PyFileSystem) else name
-        return Place(f"{address.rstrip('/')}/{told}{mark}{options}", self.filesystem, f"{self.path.rstrip('/')}/{name}")
+        return StoragePath(
+            f"{address.rstrip('/')}/{told}{mark}{options}", self.filesystem, f"{self.path.rstrip('/')}/{name}"
+        )
 
     def __str__(self) -> str:
         return self.address
@@ -63,7 +65,7 @@ class Place:
         found = self.filesystem.get_file_info(FileSelector(self.path, allow_not_found=True))
         return sorted(info.base_name for info in found)
 
-    def files(self) -> Iterator["Place"]:
+    def files(self) -> Iterator["StoragePath"]:
         """Give all files below a folder, in a stable order and with one folder's names in memory at a time."""
         found = self.filesystem.get_file_info(FileSelector(self.path))
         for info in sorted(found, key=lambda info: str(info.base_name)):
@@ -124,18 +126,18 @@ class Place:
             raise
 
 
-def find_place(address: str) -> Place:
+def storage_path(address: str) -> StoragePath:
     """Find a path, or a URL: s3://bucket/folder, gs://…, hdfs://…, or whatever fsspec has a package for."""
     if "://" not in address:
         path = os.path.abspath(os.path.expanduser(address))  # noqa: PTH100, PTH111 - on a cluster nobody is here
-        return Place(path, _local(), path)
+        return StoragePath(path, _local(), path)
     try:
         filesystem, path = FileSystem.from_uri(quote(address, safe=_OF_URLS))
     except (ArrowException, ValueError, NotImplementedError):
         filesystem, path = _by_fsspec(address)
     except OSError as error:
         raise SettingsError(f"{address}: cannot be reached: {error}") from error
-    return Place(address, filesystem, path)
+    return StoragePath(address, filesystem, path)
 
 
 @cache

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from formnet.errors import SettingsError
-from formnet.scale.service.errors import Refusal
+from formnet.scale.service.errors import ApiError
 
 VARIABLE = "FORMNET_API_KEYS"
 _SHORTEST = 8
@@ -41,11 +41,11 @@ def check_key(headers: Mapping[str, str], digests: Sequence[bytes]) -> None:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     given = headers.get("x-api-key") or (bearer.strip() if kind.lower() == "bearer" else "")
     if not given:
-        raise Refusal(401, "no_key", "This service needs a key: send it as X-API-Key, or as Authorization: Bearer.")
+        raise ApiError(401, "no_key", "This service needs a key: send it as X-API-Key, or as Authorization: Bearer.")
     digest = _digest(given)
     known = [hmac.compare_digest(digest, one) for one in digests]  # all of them, so that time tells nothing
     if not any(known):
-        raise Refusal(401, "wrong_key", "This key is not known here.")
+        raise ApiError(401, "wrong_key", "This key is not known here.")
 
 
 def _digest(key: str) -> bytes:

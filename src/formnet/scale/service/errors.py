@@ -18,7 +18,7 @@ _TOLD = (
 RETRY_AFTER = 1
 
 
-class Refusal(Exception):  # noqa: N818 - it is the answer to a request, and often a value
+class ApiError(Exception):
     """Why a request is not answered with fields; raised at the door, a plain value between processes."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -33,20 +33,20 @@ class Refusal(Exception):  # noqa: N818 - it is the answer to a request, and oft
         return {"Connection": "close"} if self.status in (408, 413) else {}
 
 
-def refusal_of(error: FormNetError, message: str | None = None) -> Refusal:
+def api_error(error: FormNetError, message: str | None = None) -> ApiError:
     """Tell an error of the package as a refusal."""
     status, code = next((status, code) for kind, status, code in _TOLD if isinstance(error, kind))
-    return Refusal(status, code, str(error) if message is None else message)
+    return ApiError(status, code, str(error) if message is None else message)
 
 
-def too_busy() -> Refusal:
+def too_busy() -> ApiError:
     """Turn a request away because too many are waiting."""
-    return Refusal(503, "busy", "Too many documents are waiting; try the same again in a moment.")
+    return ApiError(503, "busy", "Too many documents are waiting; try the same again in a moment.")
 
 
-def unexpected(error: BaseException) -> Refusal:
+def unexpected(error: BaseException) -> ApiError:
     """Log where an error of our own came from, but not what it says: it may quote the document."""
     where = traceback.extract_tb(error.__traceback__)[-8:]
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in where]
     _LOG.error("unexpected error", extra={"error": type(error).__name__, "frames": frames})
-    return Refusal(500, "internal", "Something went wrong inside the service; its log says more.")
+    return ApiError(500, "internal", "Something went wrong inside the service; its log says more.")

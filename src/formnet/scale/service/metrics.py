@@ -8,7 +8,7 @@ import ray
 from ray.serve.metrics import Counter
 
 from formnet.document import Document
-from formnet.scale.service.errors import Refusal
+from formnet.scale.service.errors import ApiError
 
 _OURS = re.compile(r"(# (HELP|TYPE) )?ray_(serve|formnet)_")
 
@@ -42,5 +42,5 @@ async def metrics_text() -> str:
         async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
             found = await client.get(f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics")
     except httpx.HTTPError as error:
-        raise Refusal(503, "no_metrics", "Ray's metrics cannot be had at the moment.") from error
+        raise ApiError(503, "no_metrics", "Ray's metrics cannot be had at the moment.") from error
     return "".join(line for line in found.text.splitlines(keepends=True) if _OURS.match(line))

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from formnet.errors import FormNetError
-from formnet.scale.service.errors import Refusal, refusal_of, unexpected
+from formnet.scale.service.errors import ApiError, api_error, unexpected
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
@@ -34,7 +34,7 @@ def request_id(scope: Scope) -> str:
     return given if _SANE.fullmatch(given) else "unknown"
 
 
-def told(refusal: Refusal, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
+def told(refusal: ApiError, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
     """Give a refusal as the answer to a request."""
     error = {"code": refusal.code, "message": refusal.message, "request_id": request_id(scope)}
     return JSONResponse({"error": error}, refusal.status, {**refusal.headers, **(headers or {})})
@@ -42,8 +42,8 @@ def told(refusal: Refusal, scope: Scope, headers: Mapping[str, str] | None = Non
 
 def guard(app: FastAPI) -> None:
     """Put the guard before an application, and give its errors one form."""
-    app.add_middleware(Guard)
-    app.add_exception_handler(Refusal, _refused)
+    app.add_middleware(SecurityMiddleware)
+    app.add_exception_handler(ApiError, _refused)
     app.add_exception_handler(FormNetError, _refused)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _refused)
@@ -52,18 +52,18 @@ def guard(app: FastAPI) -> None:
 async def _refused(request: Request, error: Exception) -> Response:
     headers = error.headers if isinstance(error, HTTPException) else None  # such as the methods that are allowed
     if isinstance(error, FormNetError):
-        error = refusal_of(error)
+        error = api_error(error)
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        error = Refusal(422, "bad_request", f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}.")
+        error = ApiError(422, "bad_request", f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}.")
     elif isinstance(error, HTTPException):
         codes = {404: "not_found", 405: "wrong_method"}
-        error = Refusal(error.status_code, codes.get(error.status_code, "bad_request"), f"{error.detail}.")
-    assert isinstance(error, Refusal)
+        error = ApiError(error.status_code, codes.get(error.status_code, "bad_request"), f"{error.detail}.")
+    assert isinstance(error, ApiError)
     return told(error, request.scope, headers)
 
 
-class Guard:
+class SecurityMiddleware:
     """The middleware itself."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -87,7 +87,7 @@ class Guard:
 
         if request_id(scope) == "unknown":
             sane = "X-Request-ID should be up to 64 letters, digits, or any of . _ : -; or be left out."
-            await told(Refusal(400, "bad_request_id", sane), scope)(scope, receive, answer)
+            await told(ApiError(400, "bad_request_id", sane), scope)(scope, receive, answer)
             return
         try:
             await self.app(scope, receive, answer)

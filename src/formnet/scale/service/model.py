@@ -8,7 +8,7 @@ from ray import serve
 
 from formnet.document import Document, Entity
 from formnet.extraction.runtime import hold_caches
-from formnet.scale.service.errors import Refusal, unexpected
+from formnet.scale.service.errors import ApiError, unexpected
 
 #: Words that are scored together; on a processor more are not faster, only later.
 BATCH_WORDS = 1024
@@ -17,7 +17,7 @@ PATIENCE = 0.005
 #: Documents at one replica: in the batch being scored and in the next.
 ONGOING = 16
 
-Found = list[Entity] | Refusal
+Found = list[Entity] | ApiError
 
 
 def words_in(documents: Sequence[Document]) -> int:

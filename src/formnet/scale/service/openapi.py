@@ -24,7 +24,7 @@ REPLY = {
     "documents": [
         {
             "document": "receipt-1",
-            "pages": [{"page": 1, "width": 200, "height": 100, "read_by": None}],
+            "pages": [{"page": 1, "width": 200, "height": 100, "text_source": None}],
             "entities": [
                 {
                     "label": "total",

@@ -21,7 +21,7 @@ from formnet.io.ocr import OcrEngine, find_engine
 from formnet.io.page_image import scan_of
 from formnet.io.readers import kind_of, read_one
 from formnet.scale.isolation import limited_memory
-from formnet.scale.service.errors import Refusal, refusal_of, unexpected
+from formnet.scale.service.errors import ApiError, api_error, unexpected
 from formnet.scale.service.settings import Settings
 
 #: Characters of a word, at most on average: a network's work grows with them, and each may be a piece of its own.
@@ -54,7 +54,7 @@ class Reader:
         options: dict[str, Any] = {"num_cpus": 0, "max_restarts": -1, "scheduling_strategy": here}
         self.process: Any = ray.remote(ReadingProcess).options(**options).remote(settings)
 
-    async def read(self, upload: Upload, pictures: bool) -> Reading | Refusal:
+    async def read(self, upload: Upload, pictures: bool) -> Reading | ApiError:
         """Read a file within its time."""
         suffix = ".jsonl" if upload.name.lower().endswith(".jsonl") else ""  # all that is told by a name
         path = Path(self.folder.name) / f"{uuid4().hex}{suffix}"  # a write that nobody waits for any more may come late
@@ -65,16 +65,16 @@ class Reader:
         finally:
             path.unlink(missing_ok=True)
 
-    async def _read_in_time(self, path: Path, name: str, pictures: bool) -> Reading | Refusal:
+    async def _read_in_time(self, path: Path, name: str, pictures: bool) -> Reading | ApiError:
         answer = asyncio.ensure_future(self.process.read.remote(path, name, pictures))
         try:
             async with asyncio.timeout(self.settings.seconds):
-                reading: Reading | Refusal = await asyncio.shield(answer)
+                reading: Reading | ApiError = await asyncio.shield(answer)
                 return reading
         except TimeoutError:
             ray.kill(self.process, no_restart=False)
             limit = f"the limit is {self.settings.seconds:g} seconds"
-            return Refusal(422, "too_slow", f"{name}: takes too long to read; {limit}. Split it, or send fewer pages.")
+            return ApiError(422, "too_slow", f"{name}: takes too long to read; {limit}. Split it, or send fewer pages.")
         except asyncio.CancelledError:  # nobody waits any more; the process is let finish, for it costs more to restart
             with suppress(Exception, asyncio.CancelledError):
                 async with asyncio.timeout(self.settings.seconds):
@@ -83,7 +83,9 @@ class Reader:
                 ray.kill(self.process, no_restart=False)
             raise
         except (RayActorError, OutOfMemoryError):
-            return Refusal(422, "bad_document", f"{name}: crashed what was to read it. It may be broken; save it anew.")
+            return ApiError(
+                422, "bad_document", f"{name}: crashed what was to read it. It may be broken; save it anew."
+            )
 
 
 class ReadingProcess:
@@ -102,16 +104,16 @@ class ReadingProcess:
     def ready(self) -> None:
         """Answer as soon as files can be read."""
 
-    def read(self, path: Path, name: str, pictures: bool) -> Reading | Refusal:
+    def read(self, path: Path, name: str, pictures: bool) -> Reading | ApiError:
         """Read a file; what is wrong with it is told by the name that its sender gave it."""
         try:
             with limited_memory(self.settings.max_memory):
                 return self._read(path, name, pictures)
         except FormNetError as error:
-            return refusal_of(error, str(error).replace(str(path), name))
+            return api_error(error, str(error).replace(str(path), name))
         except MemoryError:
             most = f"{self.settings.max_memory >> 20:,} MiB"
-            return Refusal(413, "too_large", f"{name}: takes more than {most} of memory to read; send it smaller.")
+            return ApiError(413, "too_large", f"{name}: takes more than {most} of memory to read; send it smaller.")
         except Exception as error:
             return unexpected(error)
 

@@ -15,7 +15,7 @@ from starlette.types import Message, Receive
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
 from formnet.io.readers.jsonl import Line, from_json, loads
-from formnet.scale.service.errors import Refusal, too_busy
+from formnet.scale.service.errors import ApiError, too_busy
 from formnet.scale.service.reader import Upload, refuse_long
 from formnet.scale.service.settings import Settings
 
@@ -54,9 +54,9 @@ async def read_body(request: Request, settings: Settings, take: Callable[[int], 
     """Take what was sent: files as a form, or documents as JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("multipart/form-data", "application/json"):
-        raise Refusal(415, "unknown_kind", "Send files as multipart/form-data, or documents as application/json.")
+        raise ApiError(415, "unknown_kind", "Send files as multipart/form-data, or documents as application/json.")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refusal(415, "packed", "Send the body as it is, without Content-Encoding.")
+        raise ApiError(415, "packed", "Send the body as it is, without Content-Encoding.")
     _refuse_declared(request, settings)
     held = Request(request.scope, _hold(request.receive, settings, take))
     try:
@@ -66,7 +66,7 @@ async def read_body(request: Request, settings: Settings, take: Callable[[int], 
                 return await asyncio.to_thread(_documents, body, settings)
         return await _uploads(held, settings)
     except ClientDisconnect as error:
-        raise Refusal(400, "cut_off", "The request ended before its body did.") from error
+        raise ApiError(400, "cut_off", "The request ended before its body did.") from error
 
 
 def _refuse_declared(request: Request, settings: Settings) -> None:
@@ -88,7 +88,7 @@ def _hold(receive: Receive, settings: Settings, take: Callable[[int], None]) -> 
                 message = await receive()
         except TimeoutError as error:
             limit = f"the limit is {settings.seconds:g} seconds"
-            raise Refusal(408, "too_slow", f"The body takes too long to arrive; {limit}.") from error
+            raise ApiError(408, "too_slow", f"The body takes too long to arrive; {limit}.") from error
         size = len(message.get("body", b""))
         came += size
         take(size)
@@ -99,8 +99,8 @@ def _hold(receive: Receive, settings: Settings, take: Callable[[int], None]) -> 
     return held
 
 
-def _too_large(settings: Settings) -> Refusal:
-    return Refusal(413, "too_large", f"The request is larger than the limit of {settings.max_bytes:,} bytes.")
+def _too_large(settings: Settings) -> ApiError:
+    return ApiError(413, "too_large", f"The request is larger than the limit of {settings.max_bytes:,} bytes.")
 
 
 async def _uploads(request: Request, settings: Settings) -> list[Upload]:
@@ -110,9 +110,9 @@ async def _uploads(request: Request, settings: Settings) -> list[Upload]:
             parts = [part for _, part in form.multi_items() if isinstance(part, UploadFile)]
             files = [Upload(plain_name(part.filename), await part.read()) for part in parts]
     except HTTPException as error:
-        raise Refusal(400, "bad_form", f"The form cannot be read: {error.detail}") from error
+        raise ApiError(400, "bad_form", f"The form cannot be read: {error.detail}") from error
     if not files:
-        raise Refusal(422, "no_file", "The form holds no file; send one or several as 'files'.")
+        raise ApiError(422, "no_file", "The form holds no file; send one or several as 'files'.")
     return files
 
 
@@ -128,7 +128,9 @@ def _documents(body: bytes, settings: Settings) -> list[Document]:
     if not items:
         raise DocumentError("The body holds no document.")
     if len(items) > settings.max_documents:
-        raise Refusal(413, "too_large", f"{len(items):,} documents; the limit is {settings.max_documents:,} a request.")
+        raise ApiError(
+            413, "too_large", f"{len(items):,} documents; the limit is {settings.max_documents:,} a request."
+        )
     for item in items:
         _refuse_long_json(item, settings)
     documents = [from_json(item, words_only=True) for item in items]

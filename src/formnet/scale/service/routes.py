@@ -19,7 +19,7 @@ from formnet import __version__
 from formnet.document import Document
 from formnet.extraction.output import answer
 from formnet.scale.service.auth import check_key
-from formnet.scale.service.errors import Refusal, too_busy
+from formnet.scale.service.errors import ApiError, too_busy
 from formnet.scale.service.metrics import Counters, metrics_text
 from formnet.scale.service.middleware import guard, request_id
 from formnet.scale.service.openapi import BODY, REPLY, answers
@@ -39,7 +39,7 @@ _ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
 app = FastAPI(
     title="FormNet",
     version=__version__,
-    description="Fields out of forms, receipts and invoices: documents in, labelled values with boxes out.",
+    description="Fields out of forms, receipts and invoices: documents in, labeled values with boxes out.",
     docs_url=None,  # its page would be fetched from elsewhere
     redoc_url=None,
 )
@@ -88,7 +88,7 @@ class Ingress:
         began = perf_counter()
         name = next(iter(self.networks)) if model is None else model
         if name not in self.networks:
-            raise Refusal(404, "no_such_model", f"There is no model {name!r}; there is {', '.join(self.networks)}.")
+            raise ApiError(404, "no_such_model", f"There is no model {name!r}; there is {', '.join(self.networks)}.")
         with self.store.shelf() as take:
             sent = await read_body(request, self.settings, take)
             found = await self._answers(sent, Asked(name, pictures, min_score, day_first))
@@ -148,7 +148,7 @@ class Ingress:
                 raise
             except (RayActorError, OutOfMemoryError):
                 continue
-            if isinstance(found, Refusal):
+            if isinstance(found, ApiError):
                 raise found
             return found
         raise too_busy()
@@ -196,7 +196,7 @@ class Ingress:
             if any(state == "RUNNING" and count for state, count in part.replica_states.items())
         }
         if missing := application.deployments.keys() - running:
-            raise Refusal(503, "not_ready", f"Not running yet: {', '.join(sorted(missing))}.")
+            raise ApiError(503, "not_ready", f"Not running yet: {', '.join(sorted(missing))}.")
         return "ready\n"
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=answers(None, 400, 401, 500, 503))
@@ -214,5 +214,5 @@ class Ingress:
     async def asset(self, name: str) -> Response:
         """Give a part of the page; there are only these."""
         if name not in _ASSETS:
-            raise Refusal(404, "not_found", "Not Found.")
+            raise ApiError(404, "not_found", "Not Found.")
         return Response((_PAGE / name).read_bytes(), media_type=_ASSETS[name])

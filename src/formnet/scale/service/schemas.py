@@ -27,7 +27,7 @@ class PageAnswer(BaseModel):
     page: int
     width: float
     height: float
-    read_by: str | None
+    text_source: str | None
     picture: str | None = None
 
 

@@ -1,8 +1,8 @@
 """Lines above and below a document that its labels say nothing of, taken from documents that have them.
 
-A corpus whose receipts were cut or blanked before labelling teaches that every word on a receipt is part of an
+A corpus whose receipts were cut or blanked before labeling teaches that every word on a receipt is part of an
 item or a sum; the first shop's name that its model meets is then an item, too. And who learned names, addresses and
-dates elsewhere has never seen them above items like these: such documents can be labelled for either head.
+dates elsewhere has never seen them above items like these: such documents can be labeled for either head.
 """
 
 import re

@@ -15,9 +15,9 @@ from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import judge, report
 from formnet.extraction.extractor import Extractor
 from formnet.training.config import FineTuning
-from formnet.training.data import load_labelled, with_segment_boxes
+from formnet.training.data import load_labeled, with_segment_boxes
 from formnet.training.finetune import finetune
-from formnet.training.run_directory import DONE, HELD_OUT, claim_folder, origin_of
+from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, origin_of
 from formnet.training.trainer import this_process
 
 
@@ -26,8 +26,8 @@ def run_trial(run: FineTuning) -> Extractor:
     if this_process()[1] > 1:
         raise SettingsError("experiments run in one process; under torchrun, call formnet train with each seed.")
     if (run.output / DONE).is_file():
-        claim_folder(run, resume=True, origin=origin_of(run.start, load_labelled(run)))
-        options = {"batch_pieces": run.optimisation.batch_pieces, "bf16": run.optimisation.bf16}
+        claim_run_directory(run, resume=True, origin=origin_of(run.start, load_labeled(run)))
+        options = {"max_batch_tokens": run.optimization.max_batch_tokens, "bf16": run.optimization.bf16}
         return Extractor.from_pretrained(run.output, **options)
     return finetune(run)
 

@@ -90,8 +90,8 @@ async function ask(file) {
 function show(found) {
   shown = found;
   const labels = [...new Set(found.entities.map((entity) => entity.label))].sort();
-  const colour = new Map(labels.map((label, i) => [label, COLOURS[i % COLOURS.length]]));
-  const entities = found.entities.map((entity, i) => ({ ...entity, id: String(i), colour: colour.get(entity.label) }));
+  const color = new Map(labels.map((label, i) => [label, COLOURS[i % COLOURS.length]]));
+  const entities = found.entities.map((entity, i) => ({ ...entity, id: String(i), color: color.get(entity.label) }));
   at("name").textContent = found.document;
   at("pages").replaceChildren(
     ...found.pages.map((page) => figure(page, entities.filter((entity) => entity.page === page.page)))
@@ -113,7 +113,7 @@ function figure(page, entities) {
   for (const entity of entities) {
     for (const [x0, y0, x1, y1] of entity.boxes) {
       const frame = draw("rect", {
-        x: x0, y: y0, width: x1 - x0, height: y1 - y0, fill: entity.colour, stroke: entity.colour,
+        x: x0, y: y0, width: x1 - x0, height: y1 - y0, fill: entity.color, stroke: entity.color,
         class: entity.review ? "doubt" : "", tabindex: -1, // the keyboard goes by rows
       });
       const title = draw("title", {});
@@ -134,7 +134,7 @@ function figure(page, entities) {
   }
   paper.append(svg);
   const whole = make("figure");
-  whole.append(paper, make("figcaption", "page " + page.page + (page.read_by ? ", read by " + page.read_by : "")));
+  whole.append(paper, make("figcaption", "page " + page.page + (page.text_source ? ", read by " + page.text_source : "")));
   return whole;
 }
 
@@ -143,7 +143,7 @@ function row(entity) {
   line.tabIndex = 0;
   const label = make("td", entity.label);
   const dot = make("span", undefined, "dot");
-  dot.style.background = entity.colour;
+  dot.style.background = entity.color;
   label.prepend(dot);
   const text = make("td", entity.text, "t");
   const value = entity.value ? [entity.value.value, entity.value.currency].filter(Boolean).join(" ") : entity.text;
