@@ -30,6 +30,15 @@ def find_data() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need the corpora, and as unit tests those without a marker of their own."""
+    for item in items:
+        if "data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
+        if not {mark.name for mark in item.iter_markers()} & {"slow", "ray", "training", "ocr", "data"}:
+            item.add_marker(pytest.mark.unit)
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of public corpora; a test that needs it says so when it is missing, and fails in CI."""

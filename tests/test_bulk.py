@@ -26,7 +26,7 @@ from paper import text_pdf
 from plain_documents import documents
 from poison import CRASH, HANG, HARMLESS, MEMORY, draw
 
-TESTS = Path(__file__).parent
+HELPERS = Path(__file__).parent / "helpers"
 #: How often the driver is killed; 20 for the full test.
 KILLS = int(os.environ.get("FORMNET_KILLS", "2"))
 SHARD = 8
@@ -44,7 +44,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         "    return real(text, *a, **k)\njson.loads = loads\n"
     )
     shared = {
-        "PYTHONPATH": f"{folder}:{TESTS}",
+        "PYTHONPATH": f"{folder}:{HELPERS}",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),

@@ -28,8 +28,8 @@ from formnet.training.run_directory import claim_run_directory, last_checkpoint
 from one_step import KINDS
 from small_runs import QUICK, settings_for
 
-TESTS = Path(__file__).parent
-ROOT = TESTS.parent
+HELPERS = Path(__file__).parent / "helpers"
+ROOT = Path(__file__).parent.parent
 
 
 def test_a_few_documents_are_learnt_by_heart(vocabulary: Path, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_checkpoint_that_was_being_written_is_passed_over(tmp_path: Path) -> N
 
 
 def test_two_processes_give_the_gradients_of_one(vocabulary: Path, tmp_path: Path) -> None:
-    script = str(TESTS / "one_step.py")
+    script = str(HELPERS / "one_step.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     for world in (1, 2):
         launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]

@@ -7,7 +7,7 @@ from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.training.config import FineTuning, make_settings
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 #: A network that learns a few pages in seconds.
 QUICK = {"hidden_size": 64, "num_attention_heads": 4, "attention_backend": "blocked", "radius": 84}
 

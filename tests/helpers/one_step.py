@@ -15,7 +15,7 @@ from formnet.training.config import FineTuning, PreTraining, make_settings
 from formnet.training.masked_lm import Masker
 from formnet.training.trainer import FormNetTrainer
 
-EXAMPLES = Path(__file__).parent.parent / "examples/documents.jsonl"
+EXAMPLES = Path(__file__).parents[2] / "examples/documents.jsonl"
 STILL = {"hidden_dropout_prob": 0.0, "classifier_dropout": 0.0, "attention_backend": "blocked"}
 KINDS = ("words", "paths", "pages")
 

@@ -1,4 +1,4 @@
-"""Feed a parser what a coverage-guided fuzzer makes up: `python tests/fuzz.py hocr --seconds 600`.
+"""Feed a parser what a coverage-guided fuzzer makes up: `python tests/helpers/fuzz.py hocr --seconds 600`.
 
 Only a `FormNetError` may come out, within the time and memory given. What breaks a parser is written to
 tests/hostile/<parser>/, where test_hostile.py reads it for ever after.
@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-HOSTILE = Path(__file__).parent / "hostile"
+HOSTILE = Path(__file__).parent.parent / "hostile"
 #: An input that takes longer is as bad as one that raises.
 SECONDS = 5.0
 #: Parsers by name, with the suffix that their files have.

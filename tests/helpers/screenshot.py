@@ -1,6 +1,6 @@
 """Drop a document on a running service's page in Chromium, and keep what a person sees.
 
-python tests/screenshot.py http://127.0.0.1:8000/ examples/receipt.jpg docs/images/page.jpg
+python tests/helpers/screenshot.py http://127.0.0.1:8000/ examples/receipt.jpg docs/images/page.jpg
 """
 
 import asyncio
