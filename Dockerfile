@@ -1,12 +1,12 @@
 # syntax=docker/dockerfile:1
-# FormNet with its service, its bulk work and both OCR engines; runs as a user without rights.
+# FormNet with the service, bulk extraction and both OCR engines; runs as an unprivileged user.
 #
 #   docker build -t formnet .
 #   docker run --rm -p 8000:8000 --shm-size 2g -e FORMNET_API_KEYS=… formnet serve --host 0.0.0.0
 #   docker run --rm --network none -v "$PWD:/documents:ro" formnet extract receipt.jpg --format json
 #
-# torch comes from wherever pip looks. Its usual build brings gigabytes for GPUs; for a CPU-only image, point pip to
-# an index with CPU builds: --build-arg PIP_EXTRA_INDEX_URL=… --build-arg TORCH='torch==2.13.0+cpu'.
+# By default, pip installs a build of torch with gigabytes of GPU libraries. For a CPU-only image, use an index with
+# CPU builds: --build-arg PIP_EXTRA_INDEX_URL=… --build-arg TORCH='torch==2.13.0+cpu'.
 
 FROM python:3.12-slim-bookworm AS build
 ARG TORCH="torch==2.13.0"
@@ -22,13 +22,13 @@ COPY src src
 RUN pip install '.[ocr,onnx,scale]' "$RAY" s3fs gcsfs adlfs
 
 FROM python:3.12-slim-bookworm
-# libgl1 and libglib are OpenCV's, which RapidOCR uses; g++ compiles attention for long documents; wget is KubeRay's.
+# libgl1 and libglib2.0-0 for OpenCV (RapidOCR); g++ to compile attention for long documents; wget for KubeRay.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends g++ libgl1 libglib2.0-0 tesseract-ocr wget \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 1000 formnet
 COPY --from=build /opt/formnet /opt/formnet
-# A login shell, in which some operators start Ray, looks here only.
+# Some operators start Ray in a login shell, which does not have the PATH below.
 RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/
 ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0
 USER 1000

@@ -1,16 +1,29 @@
-.PHONY: check test oldest docs results wheel
+.PHONY: check lint types imports tables test test-fast oldest docs results wheel
 
-check:
+check: lint types imports tables
+
+lint:
 	ruff check .
 	ruff format --check .
+
+types:
 	mypy
+
+imports:
 	lint-imports
+
+# Fail if a generated table differs from results/*.json.
+tables:
 	python -m benchmarks results --check
 
 test:
 	pytest -q -rs
 
-# The same tests on the oldest transformers that pyproject.toml allows, with what it needs beside it.
+# Unit tests only: seconds to a few minutes.
+test-fast:
+	pytest -q -m "not ray and not training and not ocr and not slow and not data and not timing"
+
+# All tests with the oldest version of transformers that pyproject.toml allows.
 oldest:
 	pip install --quiet --no-deps --upgrade --target build/oldest transformers==5.4.0 'huggingface-hub>=1.5,<2' 'tokenizers>=0.22,<0.23'
 	PYTHONPATH=$(CURDIR)/build/oldest pytest -q -rs
@@ -18,6 +31,7 @@ oldest:
 docs:
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 
+# Generate the tables in README.md and docs/ from results/*.json.
 results:
 	python -m benchmarks results
 

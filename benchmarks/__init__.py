@@ -1,1 +1,1 @@
-"""Speed and memory, as ratios in one run: machines differ, ratios travel."""
+"""Speed and memory benchmarks, reported as ratios within one run so that they are comparable between machines."""

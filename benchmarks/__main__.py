@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: speed as ratios to the bare engine in the same run, and tables and plots of results."""
+"""`python -m benchmarks NAME`: measure speed and memory, and generate the tables and plots of the docs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from formnet.cli import run
-from formnet.cli.figures import Out, prepare, print_json, write_figures
 from formnet.cli.options import AsJson, Model
+from formnet.cli.results import Out, configure_runtime, print_json, write_results
 
 if TYPE_CHECKING:
     from formnet.document import Document
 
-Repeats = Annotated[int, typer.Option(min=1, help="How often to measure.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of measurements.")]
+TestCorpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Corpus of test documents.")]
 
 app = typer.Typer(
     name="python -m benchmarks",
-    help="Measure speed, as ratios to the bare engine in the same run.",
+    help="Measure speed and memory, and generate the tables and plots of the docs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -25,16 +26,16 @@ app = typer.Typer(
 
 @app.callback()
 def root() -> None:
-    """Measure speed, as ratios to the bare engine in the same run."""
+    """Measure speed and memory, and generate the tables and plots of the docs."""
 
 
 @app.command()
 def graph(
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose pages to build graphs of.")],
-    repeats: Annotated[int, typer.Option(min=1, help="How often to go through the corpus.")] = 15,
+    corpus: TestCorpus,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of passes over the corpus.")] = 15,
     as_json: AsJson = False,
 ) -> None:
-    """Build graphs with features, against scipy's Delaunay on the same points; then growth up to 100,000 points."""
+    """Measure graph construction relative to a Delaunay triangulation, and its growth up to 100,000 words per page."""
     from benchmarks.graph import benchmark
 
     result = benchmark(corpus, repeats)
@@ -43,21 +44,21 @@ def graph(
         return
     low, high = result["ratio_spread"]
     typer.echo(
-        f"whole graph with features ÷ bare Delaunay: {result['ratio_to_delaunay']:.2f} ({low:.2f} to {high:.2f})"
+        f"graph with features ÷ Delaunay triangulation: {result['ratio_to_delaunay']:.2f} ({low:.2f} to {high:.2f})"
     )
     for count, seconds in zip(result["points"], result["seconds"], strict=True):
-        typer.echo(f"{count:>9,} points  {seconds:8.3f} s  {seconds / count * 1e6:6.2f} µs a point")
+        typer.echo(f"{count:>9,} points  {seconds:8.3f} s  {seconds / count * 1e6:6.2f} µs per point")
 
 
 @app.command()
 def attention(
-    repeats: Annotated[int, typer.Option(min=1, help="How often to measure each case.")] = 15,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of measurements per length and precision.")] = 15,
     tokens: Annotated[
-        list[int] | None, typer.Option(help="Lengths to measure, instead of 1024, 4096 and 16384.")
+        list[int] | None, typer.Option(help="Sequence length; repeat for several. Default: 1024, 4096, 16384.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure Rich Attention with its global token against bare scaled-dot-product attention on the same band."""
+    """Measure Rich Attention with a global token relative to scaled dot-product attention within the same radius."""
     from benchmarks.attention import TOKENS, benchmark
 
     result = benchmark(tuple(tokens or TOKENS), repeats=repeats)
@@ -71,7 +72,7 @@ def attention(
 
 @app.command()
 def parameters(as_json: AsJson = False) -> None:
-    """Count the named sizes' parameters, beside the paper's figures."""
+    """Count the parameters of the named sizes and compare them with the paper."""
     from benchmarks.parameters import count
 
     result = count()
@@ -79,27 +80,31 @@ def parameters(as_json: AsJson = False) -> None:
         print_json(result)
         return
     for row in result["rows"]:
-        ours = f"{row['parameters'] / 1e6:6.1f} M"
-        typer.echo(f"{row['name']:13} {ours}  paper {row['published_millions']} M  {row['ratio'] - 1:+.1%}")
+        counted = f"{row['parameters'] / 1e6:6.1f} M"
+        typer.echo(f"{row['name']:13} {counted}  paper {row['published_millions']} M  {row['ratio'] - 1:+.1%}")
 
 
 @app.command()
 def model(
     corpus: Annotated[
-        str | None, typer.Argument(metavar="[CORPUS]", help="With --train: whose forms to train on.")
+        str | None, typer.Argument(metavar="[CORPUS]", help="Corpus of labeled forms, with --train.")
     ] = None,
-    train: Annotated[bool, typer.Option("--train", help="Time training steps beside plain BERT's.")] = False,
-    vocabulary: Annotated[str, typer.Option(help="With --train: the tokenizer.")] = "bert-base-uncased",
+    train: Annotated[bool, typer.Option("--train", help="Measure training steps relative to BERT.")] = False,
+    vocabulary: Annotated[str, typer.Option(help="Tokenizer, with --train.")] = "bert-base-uncased",
     repeats: Repeats = 5,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure once, three models on one length only; about two minutes.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure whole models, random weights: ours, LayoutLM, BROS, LiLT and LayoutLMv3 in one run."""
-    from benchmarks.model import inference, training
+    """Measure complete models with random weights: FormNet, LayoutLM, BROS, LiLT and LayoutLMv3."""
+    from benchmarks.model import QUICK_NAMES, QUICK_TOKENS, inference, training
 
+    repeats = 1 if quick else repeats
     if not train:
-        result = inference(repeats=repeats)
+        result = inference(QUICK_TOKENS, 1, QUICK_NAMES) if quick else inference(repeats=repeats)
     elif corpus is None:
-        raise typer.BadParameter("--train needs a corpus of labeled forms, as in funsd:data/funsd@train")
+        raise typer.BadParameter("--train requires a corpus of labeled forms, for example funsd:data/funsd@train.")
     else:
         batches, tags = _training_batches(corpus, vocabulary)
         result = training(batches, tags, repeats)
@@ -112,60 +117,63 @@ def model(
             f"{row['name']:11} {row['parameters'] / 1e6:6.1f} M  {row['tokens']:>6,} tokens  {row['dtype']:9} {speed}"
         )
     for name, row in result.get("by_dtype", {}).items():
-        typer.echo(f"{name:9}  a training step of small ÷ plain BERT's: {row['ratio_to_bert']:.2f}")
+        typer.echo(f"{name:9}  training step of small ÷ BERT: {row['ratio_to_bert']:.2f}")
 
 
 @app.command()
 def extract(
     model: Model,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
-    documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 200,
-    repeats: Repeats = 7,
+    corpus: TestCorpus,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents.")] = 100,
+    repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Measure extraction from documents against the bare network on the same batches."""
-    prepare()
+    """Measure extraction relative to the bare model on the same batches."""
+    configure_runtime()
     from benchmarks.extract import benchmark
     from formnet.extraction.extractor import Extractor
 
-    chosen = _first(corpus, documents)
+    chosen = _first_documents(corpus, documents)
     result = benchmark(Extractor.from_pretrained(model), chosen, repeats)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
-    typer.echo(f"extraction at {result['ratio_to_model']:.1%} of the bare network's speed ({low:.1%} to {high:.1%})")
+    typer.echo(f"throughput relative to the bare model: {result['ratio_to_model']:.1%} ({low:.1%} to {high:.1%})")
     for name, milliseconds in result["milliseconds_per_document"].items():
-        typer.echo(f"  {name:10} {milliseconds:7.2f} ms a document")
+        typer.echo(f"  {name:10} {milliseconds:7.2f} ms per document")
 
 
 @app.command()
 def bulk(
     model: Model,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to extract from.")],
-    documents: Annotated[int, typer.Option(min=1, help="How many; a smaller corpus is gone through again.")] = 2000,
+    corpus: TestCorpus,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents; a smaller corpus is repeated.")] = 2000,
     repeats: Repeats = 3,
-    shard: Annotated[int, typer.Option(min=1, help="Documents to a part: few, so that workers end together.")] = 64,
+    shard: Annotated[int, typer.Option(min=1, help="Documents per shard.")] = 64,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a bulk run against the bare extractor on the same documents and cores; start-up is told apart."""
-    prepare()
+    """Measure a bulk run relative to the bare extractor on the same documents and cores, without start-up time."""
+    configure_runtime()
     from benchmarks.bulk import benchmark
 
-    chosen = _first(corpus, documents)
+    chosen = _first_documents(corpus, documents)
     result = benchmark(model, chosen, documents, repeats, shard)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
     low, high = result["ratio_spread"]
-    typer.echo(f"bulk at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
-    typer.echo(f"  {result['documents_per_second']:.1f} documents/s after {result['startup_seconds']:.1f} s to start")
+    ratio = f"{result['ratio_to_extractor']:.1%} ({low:.1%} to {high:.1%})"
+    typer.echo(f"throughput relative to the bare extractor: {ratio}")
+    typer.echo(
+        f"  {result['documents_per_second']:.1f} documents/s after a start-up of {result['startup_seconds']:.1f} s"
+    )
 
 
 @app.command()
 def growth(model: Model, as_json: AsJson = False) -> None:
-    """Measure a bulk run's driver, whose memory should not grow with the archive: up to 100,000 tiny documents."""
-    prepare()
+    """Measure the memory of a bulk run's driver with up to 100,000 tiny documents."""
+    configure_runtime()
     from benchmarks.bulk import growth as measure
 
     result = {"rows": measure(model)}
@@ -179,42 +187,43 @@ def growth(model: Model, as_json: AsJson = False) -> None:
 @app.command()
 def serve(
     model: Model,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to send.")],
-    documents: Annotated[int, typer.Option(min=1, help="How many of them, again and again.")] = 200,
-    seconds: Annotated[float, typer.Option(min=1, help="How long each measurement takes.")] = 20,
-    clients: Annotated[int, typer.Option(min=1, help="How many wait for an answer at any time.")] = 16,
+    corpus: TestCorpus,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents, sent repeatedly.")] = 100,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds per measurement.")] = 10,
+    clients: Annotated[int, typer.Option(min=1, help="Number of concurrent clients.")] = 16,
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the service at saturation against the bare extractor on the same documents and cores."""
-    prepare()
+    """Measure the service at saturation relative to the bare extractor on the same documents and cores."""
+    configure_runtime()
     from benchmarks.serve import benchmark
 
-    chosen = _first(corpus, documents)
+    chosen = _first_documents(corpus, documents)
     result = benchmark(model, chosen, seconds=seconds, clients=clients, repeats=repeats)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, seconds=seconds, repeats=repeats)
         return
     low, high = result["ratio_spread"]
-    typer.echo(f"serving at {result['ratio_to_extractor']:.1%} of the bare extractor's speed ({low:.1%} to {high:.1%})")
-    typer.echo(f"  {result['documents_per_second']:.1f} documents/s to {clients} clients")
+    ratio = f"{result['ratio_to_extractor']:.1%} ({low:.1%} to {high:.1%})"
+    typer.echo(f"throughput relative to the bare extractor: {ratio}")
+    typer.echo(f"  {result['documents_per_second']:.1f} documents/s with {clients} clients")
     typer.echo(f"  p50 {result['p50_ms']:.0f} ms, p99 {result['p99_ms']:.0f} ms")
 
 
 @app.command()
 def export(
     model: Model,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to score.")],
-    documents: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100_000,
+    corpus: TestCorpus,
+    documents: Annotated[int, typer.Option(min=1, help="Maximum number of documents.")] = 100_000,
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the network as ONNX, whole and in eight bits, against torch: scores, F1 and speed."""
-    prepare()
+    """Compare the model as ONNX, in full precision and int8, with torch: scores, F1 and speed."""
+    configure_runtime()
     from benchmarks.export import benchmark
     from formnet.datasets.alignment import with_entities
 
-    result = benchmark(model, with_entities(_first(corpus, documents)), repeats)
+    result = benchmark(model, with_entities(_first_documents(corpus, documents)), repeats)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
@@ -226,35 +235,37 @@ def export(
 @app.command()
 def overload(
     model: Model,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Whose documents to send.")],
-    documents: Annotated[int, typer.Option(min=1, help="How many different ones.")] = 200,
-    minutes: Annotated[float, typer.Option(min=0.1, help="How long.")] = 10,
-    times: Annotated[float, typer.Option(min=0.1, help="Of what the service can bear.")] = 2,
+    corpus: TestCorpus,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents, sent repeatedly.")] = 200,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of overload.")] = 10,
+    times: Annotated[float, typer.Option(min=0.1, help="Load as a multiple of the measured capacity.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Ask more of the service than it can bear, and then kill one of its networks."""
-    prepare()
+    """Send the service more requests than it can process, then kill one of its model replicas."""
+    configure_runtime()
     from benchmarks.overload import benchmark
 
-    result = benchmark(model, _first(corpus, documents), minutes, times=times)
+    result = benchmark(model, _first_documents(corpus, documents), minutes, times=times)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, minutes=minutes)
         return
-    for name, part in (("overload", result), ("a network killed", result["network_killed"])):
-        answers = ", ".join(f"{count:,} × {status}" for status, count in part["answers"].items())
-        typer.echo(f"{name}: {answers}; {part['wrong_answers']} wrong; p99 {part['p99_ms']:.0f} ms")
-    again = result["recovery_seconds"]
-    told = "never itself again" if again is None else f"itself again after {again:.1f} s"
-    typer.echo(f"memory {result['memory_mb']['growth']:+.1%}; {told}")
+    for name, part in (("overload", result), ("model replica killed", result["network_killed"])):
+        responses = ", ".join(f"{count:,} × {status}" for status, count in part["answers"].items())
+        typer.echo(f"{name}: {responses}; {part['wrong_answers']} wrong; p99 {part['p99_ms']:.0f} ms")
+    recovery = result["recovery_seconds"]
+    recovered = "no recovery" if recovery is None else f"recovery after {recovery:.1f} s"
+    typer.echo(f"memory {result['memory_mb']['growth']:+.1%}; {recovered}")
 
 
 @app.command()
 def attacks(
     model: Model,
-    schema_seconds: Annotated[int, typer.Option(min=0, help="Then let schemathesis make requests up for so long.")] = 0,
+    schema_seconds: Annotated[
+        int, typer.Option(min=0, help="Seconds of requests generated by schemathesis afterwards.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Try on the service what hostile clients try."""
+    """Send hostile requests to the service and check its responses."""
     from benchmarks.attack_list import attempts
     from benchmarks.attacks import attack
 
@@ -263,9 +274,9 @@ def attacks(
         print_json(result, model=model, schema_seconds=schema_seconds)
     else:
         for row in result["rows"]:
-            mark = "held" if row["held"] else "NOT HELD"
+            mark = "passed" if row["held"] else "FAILED"
             typer.echo(f"{mark:9} {row['status']:3} {row['code']:15} {row['kind']}: {row['attempt']}")
-        typer.echo(f"{result['held']} of {result['attempts']} held")
+        typer.echo(f"{result['held']} of {result['attempts']} passed")
     if result["held"] < result["attempts"]:
         raise typer.Exit(1)
 
@@ -273,18 +284,16 @@ def attacks(
 @app.command()
 def results(
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; fail if a table is not what results say.")
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if a table is out of date.")
     ] = False,
-    root: Annotated[Path, typer.Option(help="The source tree.")] = Path(),
+    root: Annotated[Path, typer.Option(help="Root of the repository.")] = Path(),
 ) -> None:
-    """Write the tables in README and docs anew from results/*.json."""
+    """Regenerate the tables in the README and the docs from results/*.json."""
     from benchmarks.tables import refresh
 
     stale = [(file, new) for file, old, new in refresh(root) if new != old]
     for file, new in stale:
-        typer.echo(
-            f"{file}: {'is not what the results say; run python -m benchmarks results' if check else 'written anew'}"
-        )
+        typer.echo(f"{file}: {'tables are out of date. Run python -m benchmarks results.' if check else 'updated'}")
         if not check:
             file.write_text(new, encoding="utf-8")
     if check and stale:
@@ -293,10 +302,10 @@ def results(
 
 @app.command()
 def figures(
-    results: Annotated[Path, typer.Option(help="Where the figures are.")] = Path("results"),
-    out: Annotated[Path, typer.Option(help="The folder for pictures.")] = Path("docs/images"),
+    results: Annotated[Path, typer.Option(help="Folder with results.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder for images.")] = Path("docs/images"),
 ) -> None:
-    """Draw the pictures of the docs from results/*.json: learning curve, size against F1, the 2×2, reliability."""
+    """Draw the plots of the docs from results/*.json: learning curve, F1 by model size, ablation, reliability."""
     from benchmarks.plots import draw_results
 
     for file in draw_results(results, out):
@@ -305,18 +314,18 @@ def figures(
 
 @app.command()
 def hours(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or folders of such folders.")], out: Out = None
+    runs: Annotated[list[Path], typer.Argument(help="Folders with runs, searched recursively.")], out: Out = None
 ) -> None:
-    """Add up how long was trained, from the curves that runs leave behind."""
-    prepare(training=True)
-    from benchmarks.hours import hours_trained
+    """Sum the training time of runs from their TensorBoard event files."""
+    configure_runtime(training=True)
+    from benchmarks.hours import training_hours
 
-    result = hours_trained(runs)
-    write_figures(result, out)
+    result = training_hours(runs)
+    write_results(result, out)
     print_json(result)
 
 
-def _first(corpus: str, count: int) -> "list[Document]":
+def _first_documents(corpus: str, count: int) -> "list[Document]":
     from itertools import islice
 
     from formnet.datasets import open_corpus
@@ -325,7 +334,7 @@ def _first(corpus: str, count: int) -> "list[Document]":
 
 
 def _training_batches(corpus: str, vocabulary: str, count: int = 4, forms: int = 8) -> tuple[list[Any], int]:
-    """Encode the first forms of a corpus into a few batches of like length."""
+    """Encode the first forms of a corpus into batches of similar length."""
     from itertools import islice
 
     from formnet.datasets import open_corpus

@@ -1,4 +1,4 @@
-"""What hostile clients try, and what comes of it: every attempt against a service that runs, one by one."""
+"""Security test: hostile requests against a running service, one at a time, with a check of each response."""
 
 import json
 import secrets
@@ -14,95 +14,104 @@ from typing import Any
 
 import httpx
 
-from benchmarks.serving import serving
+from benchmarks.serving import run_service
 from formnet.errors import SettingsError
-from formnet.scale.service.openapi import DOCUMENT
+from formnet.scale.service.openapi import EXAMPLE_DOCUMENT
 
-#: The service attacked has small limits, so that reaching them is quick.
-SECONDS, MIB, PAGES, PIXELS = 5, 1, 20, 1_000_000
-LIMITS = ("--max-bytes", f"{MIB}MiB", "--max-pages", f"{PAGES}", "--max-pixels", f"{PIXELS}", "--seconds", f"{SECONDS}")
-#: Longer than any limit of the service's own.
-PATIENCE = 60
+#: Limits of the attacked service, small so that they are reached quickly.
+SERVICE_TIMEOUT, MIB, PAGES, PIXELS = 5, 1, 20, 1_000_000
+LIMITS = (
+    "--max-bytes",
+    f"{MIB}MiB",
+    "--max-pages",
+    f"{PAGES}",
+    "--max-pixels",
+    f"{PIXELS}",
+    "--timeout",
+    f"{SERVICE_TIMEOUT}",
+)
+#: Client timeout in seconds, longer than any timeout of the service.
+CLIENT_TIMEOUT = 60
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the service answered."""
+    """The response of the service."""
 
-    status: int  # 0 if it hung up
-    code: str  # of the error
+    status: int  # 0 if the connection was closed
+    code: str  # the error code
     text: str = ""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Something a client should not get away with, and the answers that are right."""
+    """A hostile request and the status codes that are acceptable."""
 
     kind: str
     name: str
-    right: tuple[int, ...]
+    accepted: tuple[int, ...]
     send: Callable[["Attacker"], Outcome]
-    never: str = ""  # what no answer may hold
+    forbidden: str = ""  # text that no response may contain
 
 
 class Attacker:
-    """A client that knows a key, and every way to misuse it."""
+    """A client with a valid API key that sends hostile requests."""
 
     def __init__(self, port: int, key: str) -> None:
         self.port, self.key = port, key
 
-    def ask(self, method: str, route: str, *, key: bytes | str | None = None, **parts: Any) -> Outcome:
-        """Send a request; no key means the right one, an empty one none."""
+    def request(self, method: str, route: str, *, key: bytes | str | None = None, **parts: Any) -> Outcome:
+        """Send a request; None sends the valid key, an empty key sends none."""
         headers = dict(parts.pop("headers", {}))
         if key is None or key:
             headers["X-API-Key"] = self.key if key is None else key
-        address = f"http://127.0.0.1:{self.port}{route}"
+        url = f"http://127.0.0.1:{self.port}{route}"
         try:
-            response = httpx.request(method, address, headers=headers, timeout=PATIENCE, **parts)
+            response = httpx.request(method, url, headers=headers, timeout=CLIENT_TIMEOUT, **parts)
         except httpx.TransportError as error:
             return Outcome(0, f"hung up: {type(error).__name__}")
-        return outcome(response.status_code, response.text)
+        return parse_outcome(response.status_code, response.text)
 
     def file(self, content: bytes, name: str = "a.pdf") -> Outcome:
         """Send a file."""
-        return self.ask("POST", "/v1/extract", files={"files": (name, content)})
+        return self.request("POST", "/v1/extract", files={"files": (name, content)})
 
     def json(self, content: bytes) -> Outcome:
         """Send bytes as JSON."""
-        return self.ask("POST", "/v1/extract", content=content, headers={"Content-Type": "application/json"})
+        return self.request("POST", "/v1/extract", content=content, headers={"Content-Type": "application/json"})
 
     def raw(self, *parts: bytes, pause: float = 0.0, length: int | None = None) -> Outcome:
-        """Send a request by hand, its body part after part, until the service answers or hangs up."""
-        kind = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+        """Send a request over a socket, its body part by part, until the service responds or closes the connection."""
+        framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
         head = f"POST /v1/extract HTTP/1.1\r\nHost: x\r\nX-API-Key: {self.key}\r\nContent-Type: application/json\r\n"
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
-            connection.sendall(f"{head}{kind}\r\n\r\n".encode())
-            ended = threading.Event()
+        with socket.create_connection(("127.0.0.1", self.port), timeout=CLIENT_TIMEOUT) as connection:
+            connection.sendall(f"{head}{framing}\r\n\r\n".encode())
+            stop = threading.Event()
 
             def send() -> None:
                 try:
                     for part in parts:
-                        if ended.wait(pause):
+                        if stop.wait(pause):
                             return
                         connection.sendall(part)
                 except OSError:
                     return
 
-            sending = threading.Thread(target=send, daemon=True)
-            sending.start()
+            sender = threading.Thread(target=send, daemon=True)
+            sender.start()
             try:
-                answer = connection.recv(65536)
+                response = connection.recv(65536)
             except OSError:
-                answer = b""
-            ended.set()
-            sending.join(PATIENCE)
-        if not answer:
+                response = b""
+            stop.set()
+            sender.join(CLIENT_TIMEOUT)
+        if not response:
             return Outcome(0, "hung up")
-        return outcome(int(answer[9:12]), answer.partition(b"\r\n\r\n")[2].decode("utf-8", "replace"))
+        return parse_outcome(int(response[9:12]), response.partition(b"\r\n\r\n")[2].decode("utf-8", "replace"))
 
 
-def outcome(status: int, text: str) -> Outcome:
-    """Read an answer's error out of it."""
+def parse_outcome(status: int, text: str) -> Outcome:
+    """Parse the error code of a response."""
     try:
         code = json.loads(text)["error"]["code"]
     except (ValueError, KeyError, TypeError):
@@ -111,41 +120,41 @@ def outcome(status: int, text: str) -> Outcome:
 
 
 def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> dict[str, Any]:
-    """Make every attempt; after each, an honest request must be answered as before the first.
+    """Make every attempt; after each, a valid request must get the same response as before the first.
 
-    Then, for so many seconds, schemathesis makes up more.
+    Afterwards, schemathesis generates requests for `schema_seconds`.
     """
     program = Path(sys.executable).parent / "schemathesis"
     if schema_seconds and not program.is_file():
-        raise SettingsError("schemathesis is not installed; run pip install schemathesis, or do without its requests.")
+        raise SettingsError("schemathesis is not installed. Run pip install schemathesis, or omit --schema-seconds.")
     key = secrets.token_urlsafe(24)
     rows = []
-    with serving(model, *LIMITS, environment={"FORMNET_API_KEYS": key}) as service:
+    with run_service(model, *LIMITS, environment={"FORMNET_API_KEYS": key}) as service:
         attacker = Attacker(service.port, key)
-        honest = fields_of(attacker.json(json.dumps(DOCUMENT).encode()))
+        reference = extracted_documents(attacker.json(json.dumps(EXAMPLE_DOCUMENT).encode()))
         for attempt in attempts:
             start = perf_counter()
-            came = attempt.send(attacker)
+            outcome = attempt.send(attacker)
             seconds = perf_counter() - start
-            after = fields_of(attacker.json(json.dumps(DOCUMENT).encode()))
-            leaks = [sign for sign in ("Traceback", "/tmp/", attempt.never) if sign and sign in came.text]  # noqa: S108
-            held = came.status in attempt.right and not leaks and after == honest
+            after = extracted_documents(attacker.json(json.dumps(EXAMPLE_DOCUMENT).encode()))
+            leaks = [text for text in ("Traceback", "/tmp/", attempt.forbidden) if text and text in outcome.text]  # noqa: S108
+            held = outcome.status in attempt.accepted and not leaks and after == reference
             rows.append(
                 {
                     "kind": attempt.kind,
                     "attempt": attempt.name,
-                    "status": came.status,
-                    "code": came.code,
+                    "status": outcome.status,
+                    "code": outcome.code,
                     "seconds": round(seconds, 3),
                     "held": held,
                 }
             )
-        schema = by_schema(program, service.url, key, schema_seconds) if schema_seconds else None
+        schema = run_schemathesis(program, service.url, key, schema_seconds) if schema_seconds else None
     held = sum(row["held"] for row in rows)
     return {"attempts": len(rows), "held": held, "limits": list(LIMITS), "rows": rows, "schemathesis": schema}
 
 
-#: What schemathesis holds answers to; that every document of the right shape is taken is not promised.
+#: Checks of schemathesis; acceptance of every schema-conforming document is not among them.
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -156,16 +165,16 @@ CHECKS = (
 )
 
 
-def by_schema(program: Path, url: str, key: str, seconds: int) -> dict[str, Any]:
-    """Have schemathesis make requests up from the OpenAPI document; give what it concludes."""
-    options = ["--checks", ",".join(CHECKS), "--max-time", f"{seconds}", "--request-timeout", f"{PATIENCE}"]
+def run_schemathesis(program: Path, url: str, key: str, seconds: int) -> dict[str, Any]:
+    """Run schemathesis on the OpenAPI document and return its conclusion."""
+    options = ["--checks", ",".join(CHECKS), "--max-time", f"{seconds}", "--request-timeout", f"{CLIENT_TIMEOUT}"]
     options += ["--header", f"X-API-Key:{key}", "--continue-on-failure", "--no-color"]
-    done = subprocess.run([str(program), "run", f"{url}/openapi.json", *options], capture_output=True, text=True)  # noqa: S603
-    told = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    return {"seconds": seconds, "checks": list(CHECKS), "passed": done.returncode == 0, "conclusion": told[-12:]}
+    process = subprocess.run([str(program), "run", f"{url}/openapi.json", *options], capture_output=True, text=True)  # noqa: S603
+    lines = [line.strip() for line in process.stdout.splitlines() if line.strip()]
+    return {"seconds": seconds, "checks": list(CHECKS), "passed": process.returncode == 0, "conclusion": lines[-12:]}
 
 
-def fields_of(came: Outcome) -> Any:
-    """Give what an honest request is answered with, without its id."""
-    assert came.status == 200, came
-    return json.loads(came.text)["documents"]
+def extracted_documents(outcome: Outcome) -> Any:
+    """Return the documents of a successful response, without the request ID."""
+    assert outcome.status == 200, outcome
+    return json.loads(outcome.text)["documents"]

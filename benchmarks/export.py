@@ -1,4 +1,4 @@
-"""What a network is worth in another engine: scores, F1 and speed as ONNX, whole and in eight bits, beside torch."""
+"""Scores, F1 and speed of the model as ONNX, in full precision and int8, compared with torch."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 
 from formnet.document import Document
-from formnet.evaluation.evaluate import judge, report
+from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
 from formnet.extraction.extractor import Extractor, Scores
-from formnet.modeling.onnx import GRAPH, OnnxNetwork, export_onnx, quantize
+from formnet.modeling.onnx import ONNX_NAME, OnnxModel, export_onnx, quantize
 
 
 def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> dict[str, Any]:
-    """Export, and score the same labeled documents with each engine in turn."""
+    """Export the model, and score the same labeled documents with each engine alternately."""
     torch_extractor = Extractor.from_pretrained(model)
-    assert not isinstance(torch_extractor.model, OnnxNetwork)
+    assert not isinstance(torch_extractor.model, OnnxModel)
     with TemporaryDirectory(prefix="formnet-") as folder:
-        whole, small = Path(folder) / "whole", Path(folder) / "int8"
-        export_onnx(torch_extractor.model, whole)
-        small.mkdir()
-        (small / "config.json").write_bytes((whole / "config.json").read_bytes())
-        quantize(whole / GRAPH, small / GRAPH)
+        full, int8 = Path(folder) / "full", Path(folder) / "int8"
+        export_onnx(torch_extractor.model, full)
+        int8.mkdir()
+        (int8 / "config.json").write_bytes((full / "config.json").read_bytes())
+        quantize(full / ONNX_NAME, int8 / ONNX_NAME)
         tokenizer = torch_extractor.encoder.tokenizer
         engines = {
             "torch": torch_extractor,
-            "onnx": Extractor(OnnxNetwork(whole), tokenizer),
-            "onnx int8": Extractor(OnnxNetwork(small), tokenizer),
+            "onnx": Extractor(OnnxModel(full), tokenizer),
+            "onnx int8": Extractor(OnnxModel(int8), tokenizer),
         }
-        sizes = {"onnx": (whole / GRAPH).stat().st_size, "onnx int8": (small / GRAPH).stat().st_size}
+        sizes = {"onnx": (full / ONNX_NAME).stat().st_size, "onnx int8": (int8 / ONNX_NAME).stat().st_size}
         scores: dict[str, list[Scores]] = {}
         speeds: dict[str, list[float]] = {name: [] for name in engines}
         for _ in range(repeats):
@@ -40,15 +40,15 @@ def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> di
                 speeds[name].append(len(documents) / (perf_counter() - start))
         rows = []
         for name, extractor in engines.items():
-            figures = report(*judge(extractor, documents))
-            kind = "fields" if "fields" in figures else "entities"
-            apart = [float(np.abs(a - b).max()) for a, b in zip(scores["torch"], scores[name], strict=True)]
+            metrics = compute_metrics(*predict_and_compare(extractor, documents))
+            kind = "fields" if "fields" in metrics else "entities"
+            differences = [float(np.abs(a - b).max()) for a, b in zip(scores["torch"], scores[name], strict=True)]
             rows.append(
                 {
                     "engine": name,
-                    "f1": figures[kind]["f1"],
+                    "f1": metrics[kind]["f1"],
                     "scored": kind,
-                    "largest_difference_of_scores": max(apart),
+                    "largest_difference_of_scores": max(differences),
                     "documents_per_second": float(np.median(speeds[name])),
                     "megabytes": sizes[name] / 2**20 if name in sizes else None,
                 }

@@ -1,4 +1,4 @@
-"""What extraction costs over the bare network: pieces, graphs, batches and decoding beside the forward pass."""
+"""Overhead of extraction over the bare model: encoding, collation and decoding relative to the forward pass."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,64 +8,64 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.timing import seconds_of
+from benchmarks.timing import time_call
 from formnet.document import Document
 from formnet.encoding import buckets, collate
 from formnet.extraction.extractor import Extractor
 
 
 def benchmark(extractor: Extractor, documents: Sequence[Document], repeats: int = 5) -> dict[str, Any]:
-    """Extract, and run the bare network over the same batches made beforehand, in turn; give medians over repeats."""
+    """Time extraction and the bare model on the same batches alternately, and return medians over repeats."""
     encoded = [extractor.encoder(document) for document in documents]
     batches = []
-    for part in buckets([len(document) for document in encoded], extractor.max_batch_tokens):
-        batch = collate([encoded[i] for i in part], extractor.encoder.padding_id)
+    for indices in buckets([len(document) for document in encoded], extractor.max_batch_tokens):
+        batch = collate([encoded[i] for i in indices], extractor.encoder.padding_id)
         del batch["ids"]
         batches.append(batch)
 
-    def bare() -> None:
+    def run_model() -> None:
         with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=extractor.bf16):
             for batch in batches:
                 extractor.model(**batch)
 
     extractor.warm_up()
-    bare()  # whatever is cached is by now
+    run_model()  # fills the caches
     extractor.entities(documents)
-    bare_seconds, whole_seconds = [], []
+    model_seconds, extraction_seconds = [], []
     for _ in range(repeats):
-        bare_seconds.append(seconds_of(bare))
-        whole_seconds.append(seconds_of(lambda: extractor.entities(documents)))
-    ratios = np.divide(bare_seconds, whole_seconds)
+        model_seconds.append(time_call(run_model))
+        extraction_seconds.append(time_call(lambda: extractor.entities(documents)))
+    ratios = np.divide(model_seconds, extraction_seconds)
     return {
         "ratio_to_model": float(np.median(ratios)),
         "ratio_spread": [float(ratios.min()), float(ratios.max())],
         "documents": len(documents),
         "pieces": sum(map(len, encoded)),
-        "documents_per_second": len(documents) / float(np.median(whole_seconds)),
+        "documents_per_second": len(documents) / float(np.median(extraction_seconds)),
         "milliseconds_per_document": {
-            "whole": float(np.median(whole_seconds)) / len(documents) * 1e3,
-            "bare": float(np.median(bare_seconds)) / len(documents) * 1e3,
+            "whole": float(np.median(extraction_seconds)) / len(documents) * 1e3,
+            "bare": float(np.median(model_seconds)) / len(documents) * 1e3,
             **profile(extractor, documents),
         },
     }
 
 
 def profile(extractor: Extractor, documents: Sequence[Document]) -> dict[str, float]:
-    """Time what stands around the network, part by part, in milliseconds a document."""
-    spent: dict[str, float] = defaultdict(float)
+    """Time each step other than the forward pass, in milliseconds per document."""
+    elapsed: dict[str, float] = defaultdict(float)
     start = perf_counter()
     encoded = [extractor.encoder(document) for document in documents]
-    spent["encoding"] = perf_counter() - start
+    elapsed["encoding"] = perf_counter() - start
     scores = extractor.scores(documents)
-    for part in buckets([len(document) for document in encoded], extractor.max_batch_tokens):
+    for indices in buckets([len(document) for document in encoded], extractor.max_batch_tokens):
         start = perf_counter()
-        collate([encoded[i] for i in part], extractor.encoder.padding_id)
-        spent["collating"] += perf_counter() - start
-        some = [documents[i] for i in part]
-        longest = max(document.num_words for document in some)
-        padded = np.stack([np.pad(scores[i], ((0, longest - len(scores[i])), (0, 0))) for i in part])
+        collate([encoded[i] for i in indices], extractor.encoder.padding_id)
+        elapsed["collating"] += perf_counter() - start
+        batch = [documents[i] for i in indices]
+        max_words = max(document.num_words for document in batch)
+        padded = np.stack([np.pad(scores[i], ((0, max_words - len(scores[i])), (0, 0))) for i in indices])
         start = perf_counter()
-        for name, own in extractor.split_heads(padded).items():
-            extractor.decode(name, own, some)
-        spent["decoding"] += perf_counter() - start
-    return {name: seconds / len(documents) * 1e3 for name, seconds in spent.items()}
+        for head, head_scores in extractor.split_heads(padded).items():
+            extractor.decode(head, head_scores, batch)
+        elapsed["decoding"] += perf_counter() - start
+    return {name: seconds / len(documents) * 1e3 for name, seconds in elapsed.items()}

@@ -1,4 +1,4 @@
-"""How much memory a piece of work takes at its highest, over what was there before."""
+"""Peak memory of a function call."""
 
 import ctypes
 import gc
@@ -8,28 +8,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def peak_megabytes(work: Callable[[], object]) -> float:
-    """Run it and watch the process grow: megabytes of resident memory at the peak beyond the start."""
+def peak_megabytes(function: Callable[[], object]) -> float:
+    """Call a function and return the peak increase of this process's resident memory, in MiB."""
     gc.collect()
     if sys.platform == "linux":
-        ctypes.CDLL("libc.so.6").malloc_trim(0)  # give back what earlier work left, or growth would hide in it
+        ctypes.CDLL("libc.so.6").malloc_trim(0)  # reusing memory that was freed earlier would hide the increase
     start = _resident()
-    highest = start
+    peak = start
     done = threading.Event()
 
     def watch() -> None:
-        nonlocal highest
+        nonlocal peak
         while not done.wait(0.0005):
-            highest = max(highest, _resident())
+            peak = max(peak, _resident())
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        work()
+        function()
     finally:
         done.set()
         watcher.join()
-    return max(highest, _resident()) - start
+    return max(peak, _resident()) - start
 
 
 def _resident() -> float:

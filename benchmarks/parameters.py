@@ -1,4 +1,4 @@
-"""How many parameters the named sizes have, beside the paper's figures."""
+"""Parameter counts of the named sizes, compared with the paper."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import torch
 
 from formnet.modeling import FormNetConfig, FormNetForMaskedLM
 
-#: The paper's figures, in millions.
+#: Parameters in millions, from the paper.
 PUBLISHED = {"etc-standard": 104, "etc-heavy": 187, "a1": 131, "a2": 217, "a3": 345}
 
 
 def count() -> dict[str, Any]:
-    """Count without allocating; the output layer's matrix is the embedding's."""
+    """Count parameters without allocating them; the output layer shares its matrix with the embedding."""
     rows = []
     for name, published in PUBLISHED.items():
         config = FormNetConfig.of_size(name)

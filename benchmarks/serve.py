@@ -1,6 +1,6 @@
-"""What the service costs over the bare extractor: HTTP, Serve and its batches, on the same documents and cores.
+"""Overhead of the service over the bare extractor: HTTP, Ray Serve and batching, on the same documents and cores.
 
-The load comes from this process and takes its share of the same cores, so it is sent over plain sockets.
+The load generator shares the cores with the service, so it uses plain sockets to keep its own cost low.
 """
 
 import asyncio
@@ -13,119 +13,115 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.serving import serving
+from benchmarks.serving import run_service
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 
-#: How long there is load before anything is measured.
-WARM_SECONDS = 5
+#: Seconds of load before each measurement.
+WARM_UP_SECONDS = 5
 Fields = list[tuple[str, tuple[int, ...]]]
-_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
+_CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 
 
 def benchmark(
-    model: str, documents: Sequence[Document], *, seconds: float = 20, clients: int = 16, repeats: int = 3
+    model: str, documents: Sequence[Document], *, seconds: float = 10, clients: int = 16, repeats: int = 3
 ) -> dict[str, Any]:
-    """Extract in this process, and over HTTP with every client always waiting for an answer, in turn."""
+    """Measure throughput in this process and over HTTP alternately, with all clients waiting for a response."""
     extractor = Extractor.from_pretrained(model)
-    expected = fields_found(extractor, documents)
-    bare, rounds = [], []
+    expected = extract_fields(extractor, documents)
+    extractor_speeds, latencies_by_round = [], []
     start = perf_counter()
-    with serving(model) as service:
+    with run_service(model) as service:
         startup = perf_counter() - start
-        load = Load(service.port, documents)
+        load = ClosedLoopLoad(service.port, documents)
         for _ in range(repeats):
-            bare.append(_extract(extractor, documents, seconds))
-            rounds.append(asyncio.run(load.run(clients, seconds)))
-    speeds = [len(waits) / seconds for waits in rounds]
-    ratios = np.divide(speeds, bare)
-    waits = np.concatenate(rounds) * 1e3
+            extractor_speeds.append(_extractor_speed(extractor, documents, seconds))
+            latencies_by_round.append(asyncio.run(load.run(clients, seconds)))
+    speeds = [len(latencies) / seconds for latencies in latencies_by_round]
+    ratios = np.divide(speeds, extractor_speeds)
+    latencies_ms = np.concatenate(latencies_by_round) * 1e3
     return {
         "ratio_to_extractor": float(np.median(ratios)),
         "ratio_spread": [float(ratios.min()), float(ratios.max())],
-        "p50_ms": float(np.percentile(waits, 50)),
-        "p99_ms": float(np.percentile(waits, 99)),
+        "p50_ms": float(np.percentile(latencies_ms, 50)),
+        "p99_ms": float(np.percentile(latencies_ms, 99)),
         "documents_per_second": float(np.median(speeds)),
-        "extractor_documents_per_second": float(np.median(bare)),
+        "extractor_documents_per_second": float(np.median(extractor_speeds)),
         "clients": clients,
         "replicas": service.replicas,
-        "refused": load.refused,
-        "different": load.different(expected),
+        "refused": load.rejected,
+        "different": load.count_mismatches(expected),
         "startup_seconds": startup,
     }
 
 
-class Load:
-    """Sends documents one after the other over kept connections; remembers what came back."""
+class ClosedLoopLoad:
+    """Clients that send one document after another over persistent connections; keeps the last response to each."""
 
     def __init__(self, port: int, documents: Sequence[Document]) -> None:
-        self.port, self.refused = port, 0
-        self.requests = [request_bytes(document) for document in documents]
-        self.answers: list[bytes] = [b""] * len(documents)
+        self.port, self.rejected = port, 0
+        self.requests = [build_request(document) for document in documents]
+        self.responses: list[bytes] = [b""] * len(documents)
 
     async def run(self, clients: int, seconds: float) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Keep so many clients busy; give the seconds that answers took, of those that came in the time measured."""
-        waits: list[float] = []
-        begin = perf_counter() + WARM_SECONDS
-        turn = iter(cycle(range(len(self.requests))))
-        async with asyncio.TaskGroup() as together:
+        """Keep the clients busy, and return the latencies in seconds of responses after the warm-up."""
+        latencies: list[float] = []
+        begin = perf_counter() + WARM_UP_SECONDS
+        indices = iter(cycle(range(len(self.requests))))
+        async with asyncio.TaskGroup() as group:
             for _ in range(clients):
-                together.create_task(self._client(turn, begin, begin + seconds, waits))
-        return np.array(waits)
+                group.create_task(self._client(indices, begin, begin + seconds, latencies))
+        return np.array(latencies)
 
-    async def _client(self, turn: Iterator[int], begin: float, end: float, waits: list[float]) -> None:
+    async def _client(self, indices: Iterator[int], begin: float, end: float, latencies: list[float]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         while (start := perf_counter()) < end:
-            number = next(turn)
-            writer.write(self.requests[number])
+            index = next(indices)
+            writer.write(self.requests[index])
             head = await reader.readuntil(b"\r\n\r\n")
-            length = _LENGTH.search(head)
+            length = _CONTENT_LENGTH.search(head)
             assert length is not None
             body = await reader.readexactly(int(length[1]))
             if head[9:12] == b"200":
-                self.answers[number] = body
+                self.responses[index] = body
                 if begin <= (now := perf_counter()) < end:
-                    waits.append(now - start)
+                    latencies.append(now - start)
             elif head[9:12] == b"503":
-                self.refused += 1
+                self.rejected += 1
                 await asyncio.sleep(1)
             else:
-                raise SettingsError(f"the service answered {head[9:12].decode()}: {body[:200].decode()}")
+                raise SettingsError(f"the service responded with {head[9:12].decode()}: {body[:200].decode()}")
         writer.close()
 
-    def different(self, expected: Sequence[Fields]) -> int:
-        """Count the documents whose fields are not the bare extractor's; a tie may fall otherwise in another batch."""
-        count = 0
-        for body, fields in zip(self.answers, expected, strict=True):
-            if body:
-                count += fields_told(body) != fields
-        return count
+    def count_mismatches(self, expected: Sequence[Fields]) -> int:
+        """Count documents with other fields than the bare extractor's; ties may resolve differently between batches."""
+        return sum(parse_fields(body) != fields for body, fields in zip(self.responses, expected, strict=True) if body)
 
 
-def fields_found(extractor: Extractor, documents: Sequence[Document]) -> list[Fields]:
-    """Give what the bare extractor finds, to hold the service's answers against."""
-    return [[(entity.label, entity.words) for entity in found] for found in extractor.entities(documents)]
+def extract_fields(extractor: Extractor, documents: Sequence[Document]) -> list[Fields]:
+    """Return the fields that the bare extractor finds, the reference for the service."""
+    return [[(entity.label, entity.words) for entity in entities] for entities in extractor.entities(documents)]
 
 
-def fields_told(body: bytes) -> Fields:
-    """Give what the service found, from its answer for one document."""
-    (told,) = json.loads(body)["documents"]
-    return [(entity["label"], tuple(entity["words"])) for entity in told["entities"]]
+def parse_fields(body: bytes) -> Fields:
+    """Parse the fields in the service's response to one document."""
+    (document,) = json.loads(body)["documents"]
+    return [(entity["label"], tuple(entity["words"])) for entity in document["entities"]]
 
 
-def request_bytes(document: Document, *, close: bool = False) -> bytes:
-    """Give a whole request for a document's fields; after it the connection is kept, or closed."""
-    told = document.to_json()
-    pages = [{key: page[key] for key in ("width", "height", "words", "boxes")} for page in told["pages"]]
-    body = json.dumps({"id": told["id"], "pages": pages}).encode()
-    kind = f"Connection: {'close' if close else 'keep-alive'}\r\nContent-Type: application/json"
-    head = f"POST /v1/extract HTTP/1.1\r\nHost: localhost\r\n{kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+def build_request(document: Document, *, close: bool = False) -> bytes:
+    """Build an HTTP request for a document's fields that keeps the connection open, or closes it."""
+    data = document.to_json()
+    pages = [{key: page[key] for key in ("width", "height", "words", "boxes")} for page in data["pages"]]
+    body = json.dumps({"id": data["id"], "pages": pages}).encode()
+    headers = f"Connection: {'close' if close else 'keep-alive'}\r\nContent-Type: application/json"
+    head = f"POST /v1/extract HTTP/1.1\r\nHost: localhost\r\n{headers}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
-def _extract(extractor: Extractor, documents: Sequence[Document], seconds: float) -> float:
-    """Give documents a second; the corpus is gone through as often as there is time."""
+def _extractor_speed(extractor: Extractor, documents: Sequence[Document], seconds: float) -> float:
+    """Return documents per second, extracting all documents repeatedly until the time is over."""
     start, count = perf_counter(), 0
     while perf_counter() - start < seconds:
         extractor.entities(documents)

@@ -1,4 +1,4 @@
-"""The service as a user runs it, for as long as something is measured on it."""
+"""The service in a child process, started as a user would."""
 
 import os
 import signal
@@ -14,49 +14,48 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from formnet.errors import SettingsError
-from formnet.extraction.runtime import own_cores
+from formnet.extraction.runtime import available_cores
 
-#: How long the service may take to be ready.
-STARTUP_SECONDS = 180
+STARTUP_TIMEOUT = 180  # seconds
 
 
 @dataclass(frozen=True)
-class Serving:
-    """A service that answers."""
+class RunningService:
+    """A service that is ready for requests."""
 
     port: int
-    process: int  # of the command itself; Ray's are its descendants
+    process: int  # ID of the formnet process; the Ray processes are its descendants
     replicas: int
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The base URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def is_ready(self) -> bool:
-        """Whether documents can be read and scored just now."""
+        """Return whether the service reports that it is ready."""
         try:
-            with urlopen(f"{self.url}/readyz", timeout=5) as answer:  # noqa: S310 - it is ours
-                return bool(answer.status == 200)
+            with urlopen(f"{self.url}/readyz", timeout=5) as response:  # noqa: S310 - a local address
+                return bool(response.status == 200)
         except (URLError, OSError):
             return False
 
 
 @contextmanager
-def serving(model: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Serving]:
-    """Run the command as a user would, a network a core; give it once it is ready."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    replicas = own_cores()
-    words = ["serve", "--model", model, "--port", str(port), "--replicas", str(replicas), *options]
-    command = [sys.executable, "-m", "formnet.cli", *words]
+def run_service(model: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[RunningService]:
+    """Start `formnet serve` with one model replica per core, and yield it when it is ready."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    replicas = available_cores()
+    arguments = ["serve", "--model", model, "--port", str(port), "--replicas", str(replicas), *options]
+    command = [sys.executable, "-m", "formnet.cli", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})  # noqa: S603
-    service = Serving(port, process.pid, replicas)
+    service = RunningService(port, process.pid, replicas)
     try:
-        deadline = perf_counter() + STARTUP_SECONDS
+        deadline = perf_counter() + STARTUP_TIMEOUT
         while not service.is_ready():
             if process.poll() is not None or perf_counter() > deadline:
-                raise SettingsError("the service did not start; formnet serve says why.")
+                raise SettingsError(f"the service did not start. Run formnet serve --model {model} to see the error.")
             time.sleep(0.2)
         yield service
     finally:

@@ -1,11 +1,11 @@
-"""How long a piece of work takes."""
+"""Timing of a function call."""
 
 from collections.abc import Callable
 from time import perf_counter
 
 
-def seconds_of(work: Callable[[], object]) -> float:
-    """Do it once, and look at the clock."""
+def time_call(function: Callable[[], object]) -> float:
+    """Call a function once and return the elapsed seconds."""
     start = perf_counter()
-    work()
+    function()
     return perf_counter() - start

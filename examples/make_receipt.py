@@ -1,4 +1,4 @@
-"""Make a receipt that looks photographed: `python examples/make_receipt.py receipt.jpg`. Shop and goods are made up."""
+"""Generate a synthetic photo of a receipt: `python examples/make_receipt.py receipt.jpg`."""
 
 import argparse
 import random
@@ -19,7 +19,7 @@ WIDTH, LINE, MARGIN = 760, 44, 48
 
 
 def lines() -> list[tuple[str, str, int]]:
-    """Give the receipt as (left, right, size) a line; a line without a right part is centerd if it is the shop's."""
+    """Return the lines of the receipt as (left, right, font size); lines without a right part are centered."""
     total = sum(count * price for _, count, price in GOODS)
     paid = 50.0
     rows: list[tuple[str, str, int]] = [(SHOP[0], "", 34), *((text, "", 24) for text in SHOP[1:]), ("", "", 20)]
@@ -31,43 +31,43 @@ def lines() -> list[tuple[str, str, int]]:
     return [*rows, ("", "", 16), ("THANK YOU, PLEASE COME AGAIN", "", 24)]
 
 
-def print_out() -> Image.Image:
-    """Print the receipt on white paper."""
+def draw_receipt() -> Image.Image:
+    """Draw the receipt on a light background."""
     rows = lines()
     paper = Image.new("L", (WIDTH, LINE * len(rows) + 2 * MARGIN), 248)
-    pen = ImageDraw.Draw(paper)
+    draw = ImageDraw.Draw(paper)
     for number, (left, right, size) in enumerate(rows):
         font = ImageFont.load_default(size)
         y = MARGIN + LINE * number
         if right:
-            pen.text((MARGIN, y), left, 40, font)
-            pen.text((WIDTH - MARGIN, y), right, 40, font, anchor="ra")
+            draw.text((MARGIN, y), left, 40, font)
+            draw.text((WIDTH - MARGIN, y), right, 40, font, anchor="ra")
         else:
-            pen.text((WIDTH / 2, y), left, 40, font, anchor="ma")
+            draw.text((WIDTH / 2, y), left, 40, font, anchor="ma")
     return paper
 
 
 def photograph(paper: Image.Image, seed: int = 0) -> Image.Image:
-    """Lay it on a table, a little turned, lit from one side, and take a picture that is not quite sharp."""
-    dice, noise = random.Random(seed), np.random.default_rng(seed)  # noqa: S311
+    """Simulate a photo: dark background, slight rotation, uneven light, blur and noise."""
+    generator, noise = random.Random(seed), np.random.default_rng(seed)  # noqa: S311
     width, height = paper.width + 240, paper.height + 240
-    table = np.full((height, width), 96.0) + noise.normal(0, 6, (height, width)).cumsum(axis=1) * 0.05
-    scene = Image.fromarray(table.clip(60, 140).astype(np.uint8))
-    turned = paper.rotate(dice.uniform(-1.6, 1.6), Image.Resampling.BICUBIC, expand=True, fillcolor=0)
-    mask = turned.point(lambda value: 255 if value > 8 else 0).filter(ImageFilter.MaxFilter(5))
-    scene.paste(turned, ((width - turned.width) // 2, (height - turned.height) // 2), mask)
+    background = np.full((height, width), 96.0) + noise.normal(0, 6, (height, width)).cumsum(axis=1) * 0.05
+    scene = Image.fromarray(background.clip(60, 140).astype(np.uint8))
+    rotated = paper.rotate(generator.uniform(-1.6, 1.6), Image.Resampling.BICUBIC, expand=True, fillcolor=0)
+    mask = rotated.point(lambda value: 255 if value > 8 else 0).filter(ImageFilter.MaxFilter(5))
+    scene.paste(rotated, ((width - rotated.width) // 2, (height - rotated.height) // 2), mask)
     light = np.linspace(1.06, 0.78, width)[None, :] * np.linspace(1.03, 0.9, height)[:, None]
-    seen = np.asarray(scene.filter(ImageFilter.GaussianBlur(0.9)), float)
-    gray = (seen * light + noise.normal(0, 4, (height, width))).clip(0, 255)
+    blurred = np.asarray(scene.filter(ImageFilter.GaussianBlur(0.9)), float)
+    gray = (blurred * light + noise.normal(0, 4, (height, width))).clip(0, 255)
     warm = np.stack([gray * 1.0, gray * 0.97, gray * 0.9], axis=-1).clip(0, 255).astype(np.uint8)
     return Image.fromarray(warm)
 
 
 def main() -> None:
-    """Write the picture."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("file", type=Path)
-    photograph(print_out()).save(options.parse_args().file, quality=82)
+    """Write the image."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path, help="output file")
+    photograph(draw_receipt()).save(parser.parse_args().file, quality=82)
 
 
 if __name__ == "__main__":

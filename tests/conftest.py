@@ -1,8 +1,10 @@
+"""Fixtures shared by all tests, and markers set by rule."""
+
 import os
 from dataclasses import replace
 from pathlib import Path
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # read once, when the hub's client is imported
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
 
 import pytest
 import torch
@@ -11,7 +13,8 @@ from tokenizers import Tokenizer
 from formnet.document import Document
 from formnet.document.tags import TagScheme
 from formnet.encoding import load_tokenizer
-from formnet.extraction.extractor import Extractor, labels_of
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.task import label_config
 from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetConfig, FormNetForTokenClassification
@@ -19,32 +22,47 @@ from paper import LINES, text_pdf
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,/:-#"]
-WORDS += [f"##{piece}" for piece in WORDS[5:]]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,/:-#"]
+VOCABULARY += [f"##{token}" for token in VOCABULARY[5:]]
 
 
 def find_data() -> Path | None:
-    """Where the public corpora are: $FORMNET_DATA, or a folder `data` in the checkout."""
-    named = os.environ.get("FORMNET_DATA")
-    folder = Path(named) if named else ROOT / "data"
+    """Return the folder of the public corpora, $FORMNET_DATA or `data` in the checkout, if it exists."""
+    name = os.environ.get("FORMNET_DATA")
+    folder = Path(name) if name else ROOT / "data"
     return folder if folder.is_dir() else None
 
 
+#: Markers in the order in which parallel runs start tests: the slowest first, so that all workers finish together.
+_SLOWEST_FIRST = ("ray", "training", "slow", "ocr", "data", "unit")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need the corpora, and as unit tests those without a marker of their own."""
+    """Mark tests that use the corpora as `data`, and tests without any other marker as `unit`.
+
+    In parallel runs, the tests of a file stay on one worker, because they share fixtures.
+    """
     for item in items:
         if "data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.data)
-        if not {mark.name for mark in item.iter_markers()} & {"slow", "ray", "training", "ocr", "data"}:
+        if not {mark.name for mark in item.iter_markers()} & {"slow", "ray", "training", "ocr", "data", "timing"}:
             item.add_marker(pytest.mark.unit)
+        item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        rank: dict[str, int] = {}
+        for item in items:
+            markers = {mark.name for mark in item.iter_markers()}
+            first = next((i for i, name in enumerate(_SLOWEST_FIRST) if name in markers), len(_SLOWEST_FIRST))
+            rank[str(item.path)] = min(first, rank.get(str(item.path), first))
+        items.sort(key=lambda item: rank[str(item.path)])
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of public corpora; a test that needs it says so when it is missing, and fails in CI."""
+    """Folder of the public corpora; tests that need it are skipped without it, and fail in CI."""
     folder = find_data()
     if folder is None:
-        message = "the public corpora are not here: set FORMNET_DATA to the folder that holds funsd, cord, sroie, …"
+        message = "public corpora not found. Set FORMNET_DATA to the folder that contains funsd, cord, sroie, …"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
@@ -53,29 +71,30 @@ def data() -> Path:
 
 @pytest.fixture(scope="session")
 def examples() -> Path:
+    """Folder of the example documents in the repository."""
     return EXAMPLES
 
 
 @pytest.fixture(scope="session")
 def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pieces for the examples: their words and all characters, so that nothing is unknown."""
+    """Vocabulary file with all words and characters of the examples, so that none is unknown."""
     texts = {text.lower() for document in read(ROOT / "examples/documents.jsonl") for text in document.texts}
     characters = sorted({c for text in texts for c in text})
-    pieces = ["[PAD]", "[UNK]", "[MASK]", *characters, *(f"##{c}" for c in characters), *sorted(texts - {*characters})]
+    tokens = ["[PAD]", "[UNK]", "[MASK]", *characters, *(f"##{c}" for c in characters), *sorted(texts - {*characters})]
     path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
-    path.write_text("\n".join(dict.fromkeys(pieces)), encoding="utf-8")
+    path.write_text("\n".join(dict.fromkeys(tokens)), encoding="utf-8")
     return path
 
 
 @pytest.fixture
 def documents(examples: Path) -> list[Document]:
-    """The examples that are shipped."""
+    """The example documents in the repository."""
     return list(read(examples / "documents.jsonl"))
 
 
 @pytest.fixture
 def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
-    """Two files of pages to pre-train on."""
+    """Two files of unlabeled pages for pre-training."""
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
     for name, file in zip("ab", files, strict=True):
         write((replace(documents[i % 2], id=f"{name}{i}") for i in range(9)), file)
@@ -84,17 +103,18 @@ def pages(tmp_path: Path, documents: list[Document]) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """A tokenizer of single characters."""
     file = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
-    file.write_text("\n".join(WORDS))
+    file.write_text("\n".join(VOCABULARY))
     return load_tokenizer(file)
 
 
 @pytest.fixture(scope="session")
 def model(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network that has learned nothing, but finds something."""
+    """Folder of a tiny model with random weights, scaled so that it predicts some entities."""
     torch.manual_seed(1)
-    labels = labels_of({"": TagScheme(("company", "date", "total"))})
-    config = FormNetConfig.of_size("tiny", vocab_size=len(WORDS), attention_backend="blocked", **labels)
+    labels = label_config({"": TagScheme(("company", "date", "total"))})
+    config = FormNetConfig.of_size("tiny", vocab_size=len(VOCABULARY), **labels)
     network = FormNetForTokenClassification(config).eval()
     with torch.no_grad():
         network.classifier.weight.normal_(std=0.5)
@@ -106,11 +126,13 @@ def model(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="session")
 def extractor(model: Path) -> Extractor:
+    """An extractor with the tiny model."""
     return Extractor.from_pretrained(model)
 
 
 @pytest.fixture
 def pdf(tmp_path: Path) -> Path:
+    """A PDF of two pages with a text layer."""
     file = tmp_path / "invoice.pdf"
     file.write_bytes(text_pdf([LINES, ("Page two",)]))
     return file

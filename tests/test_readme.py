@@ -1,4 +1,4 @@
-"""The README does what it says: every block is run as pasted, in order, in a checkout of its own."""
+"""Documentation tests: the README blocks run as written, and commands, files and settings in the docs exist."""
 
 import csv
 import os
@@ -10,19 +10,44 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 
+from benchmarks.__main__ import app as benchmarks_app
+from formnet.cli import app as formnet_app
+
 ROOT = Path(__file__).parent.parent
-#: pip only says what it would install: the rest should run on what is tested.
-DRY = 'pip() { command pip "$@" --quiet --dry-run; }\n'
+#: pip resolves the requirements without installing them, so that the blocks run with the packages under test.
+DRY_RUN = 'pip() { command pip "$@" --quiet --dry-run; }\n'
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: Code spans such as `io/limits.py` or `tests/io/test_limits.py`, and the names listed after them.
+SOURCE_FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.py)`(?:: (`\w[\w.]*`(?:, `\w[\w.]*`)*))?")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")],
+    key=lambda path: path.relative_to(ROOT).as_posix(),
+)
+#: The changelog lists old names.
+CURRENT_PAGES = [page for page in PAGES if page.name not in ("CHANGELOG.md", "changes.md")]
+
+
+def shell_code(page: Path) -> str:
+    """Return the bash blocks and the code spans of a page, on one line."""
+    text = page.read_text(encoding="utf-8")
+    code = [block for language, block in BLOCK.findall(text) if language == "bash"]
+    code += re.findall(r"`([^`]+)`", FENCE.sub("", text))
+    return " ; ".join(code).replace("\n", " ")
+
+
+def page_id(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkout") / "formnet"
-    kept = shutil.ignore_patterns(".*", "__pycache__", "data", "runs", "pages", "results", "*.egg-info")
-    shutil.copytree(ROOT, folder, ignore=kept)
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "data", "runs", "pages", "results", "*.egg-info")
+    shutil.copytree(ROOT, folder, ignore=ignored)
     return folder
 
 
@@ -30,29 +55,71 @@ def blocks(name: str) -> list[tuple[str, str]]:
     return BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
+@pytest.mark.ocr
 @pytest.mark.parametrize(("language", "block"), blocks("README.md"))
-def test_every_block_of_the_readme(language: str, block: str, checkout: Path) -> None:
+def test_readme_block_runs(language: str, block: str, checkout: Path) -> None:
     if language == "text":
         return
-    command = [sys.executable, "-c", block] if language == "python" else ["bash", "-euo", "pipefail", "-c", DRY + block]
+    is_python = language == "python"
+    command = [sys.executable, "-c", block] if is_python else ["bash", "-euo", "pipefail", "-c", DRY_RUN + block]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    here = {**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, cwd=checkout, env=here, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    environment = {**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1"}
+    result = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize(("page", "config"), [("training", "example"), ("tutorial", "invoices")])
-def test_settings_in_the_docs_are_those_of_the_file(page: str, config: str) -> None:
+def test_docs_yaml_block_equals_config_file(page: str, config: str) -> None:
     shown = next(block for language, block in blocks(f"docs/{page}.md") if language == "yaml")
     assert yaml.safe_load(shown) == yaml.safe_load((ROOT / f"configs/{config}.yaml").read_text(encoding="utf-8"))
 
 
-def test_what_the_readme_shows_is_what_is_printed() -> None:
+@pytest.mark.slow
+@pytest.mark.ocr
+def test_readme_output_equals_extract() -> None:
     (shown,) = (block for language, block in blocks("README.md") if language == "text")
     rows = re.findall(r"^([a-z_.]+) .* (\d\.\d\d)  (\d\.\d\d)$", shown, re.MULTILINE)
     command = [sys.executable, "-m", "formnet.cli", "extract", "examples/receipt.jpg", "--ocr", "rapidocr"]
-    told = subprocess.run([*command, "--format", "csv"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    found = {(row["label"], float(row["score"])) for row in csv.DictReader(StringIO(told))}
+    output = subprocess.run([*command, "--format", "csv"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = {(row["label"], float(row["score"])) for row in csv.DictReader(StringIO(output))}
     assert len(rows) > 10
-    for label, sure, _ in rows:
-        assert any(label == name and abs(float(sure) - score) < 0.02 for name, score in found), (label, sure)
+    for label, confidence, _ in rows:
+        assert any(label == name and abs(float(confidence) - score) < 0.02 for name, score in found), (
+            label,
+            confidence,
+        )
+
+
+@pytest.mark.parametrize("page", CURRENT_PAGES, ids=page_id)
+def test_docs_source_reference_exists(page: Path) -> None:
+    for file, names in SOURCE_FILE.findall(page.read_text(encoding="utf-8")):
+        if "/" not in file:
+            continue
+        paths = [root / file for root in (ROOT, ROOT / "src/formnet") if (root / file).is_file()]
+        assert paths, f"no file {file}"
+        source = paths[0].read_text(encoding="utf-8")
+        for name in re.findall(r"\w[\w.]*", names):
+            for part in name.split("."):
+                assert re.search(rf"^\s*(?:async def|def|class) {part}\b|^\s*{part}\b.*=", source, re.MULTILINE), (
+                    file,
+                    name,
+                )
+
+
+@pytest.mark.parametrize("page", CURRENT_PAGES, ids=page_id)
+@pytest.mark.parametrize(
+    ("program", "app"),
+    [("formnet", formnet_app), ("python -m benchmarks", benchmarks_app)],
+    ids=["formnet", "benchmarks"],
+)
+def test_docs_command_exists(page: Path, program: str, app: typer.Typer) -> None:
+    group = typer.main.get_command(app)
+    commands = group.list_commands(None)  # type: ignore[attr-defined, arg-type] # a group
+    for name in re.findall(rf"(?<![\w-]){program} ([a-z][a-z-]+)", shell_code(page)):
+        assert name in commands, f"{program} {name}"
+
+
+def test_docs_commands_are_found() -> None:
+    code = shell_code(ROOT / "docs/training.md")
+    assert {"train", "evaluate", "quantize"} <= set(re.findall(r"(?<![\w-])formnet ([a-z][a-z-]+)", code))

@@ -1,6 +1,6 @@
-"""Figures in the docs are generated from `results/*.json`, and checked to be what the JSON says.
+"""Tables in the docs, generated from `results/*.json`.
 
-A table stands between `<!-- results:NAME -->` and `<!-- /results -->` in a Markdown file.
+A table is placed between `<!-- results:NAME -->` and `<!-- /results -->` in a Markdown file.
 """
 
 import json
@@ -49,7 +49,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "overload": costs.overload,
     "security": costs.security,
 }
-#: Tables that are made of several results.
+#: Tables that combine several results.
 SOURCES = {
     "sroie-recipes": ("sroie", "sroie-alone"),
     "sizing": ("bulk", "ocr"),
@@ -60,7 +60,7 @@ _BLOCK = re.compile(r"(<!-- results:(?P<name>[\w-]+) -->\n).*?(<!-- /results -->
 
 
 def refresh(root: Path) -> Iterator[tuple[Path, str, str]]:
-    """Give every Markdown file that holds tables, as it is and as the results say it should be."""
+    """Yield each Markdown file with tables: its path, its text, and its text with the tables regenerated."""
     files = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "src").rglob("*.md")]
     for file in sorted(files):
         text = file.read_text(encoding="utf-8")
@@ -69,9 +69,9 @@ def refresh(root: Path) -> Iterator[tuple[Path, str, str]]:
 
 
 def render(name: str, root: Path) -> str:
-    """Make the table called so."""
+    """Generate a table by name."""
     if name not in TABLES:
-        raise FormNetError(f"there is no table {name!r}; known are {', '.join(TABLES)}.")
+        raise FormNetError(f"no table is named {name!r}. Available tables: {', '.join(TABLES)}.")
     if name in SOURCES:
         return TABLES[name]({source: _read(root, source) for source in SOURCES[name]})
     return TABLES[name](_read(root, name))
@@ -82,5 +82,5 @@ def _read(root: Path, name: str) -> dict[str, Any]:
     try:
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise FormNetError(f"{file}: cannot be read: {error}.") from error
+        raise FormNetError(f"{file}: cannot read results: {error}.") from error
     return record

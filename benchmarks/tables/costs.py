@@ -1,47 +1,49 @@
-"""Tables of what things cost, and of values found."""
+"""Tables of speed, memory and cost, and of alignment coverage."""
 
 from typing import Any
 
 from benchmarks.tables.markdown import table
+from benchmarks.tables.recorded import current_code, current_wording
 
 
 def alignment(record: dict[str, Any]) -> str:
-    """Values found, by corpus and field, and how many of them words say just so: no more can be extracted."""
-    rows = [("corpus", "field", "values", "found", "share", "just so")]
+    """Tabulate the values found and the share matched exactly, by corpus and field."""
+    rows = [("corpus", "field", "values", "found", "share", "exact")]
     for corpus, result in record["corpora"].items():
         kind, _, path = corpus.partition(":")
         split = f"{kind} {path.partition('@')[2]}".strip()
         for field, counts in [*result["fields"].items(), ("**all**", result["all"])]:
-            just_so = counts["found"] - sum(counts["ways"].get(way, 0) for way in ("almost", "inside words"))
-            shares = (f"{counts['share']:.2%}", f"{just_so / counts['values']:.2%}")
+            exact = counts["found"] - sum(counts["ways"].get(way, 0) for way in ("almost", "inside words"))
+            shares = (f"{counts['share']:.2%}", f"{exact / counts['values']:.2%}")
             rows.append((split, field, f"{counts['values']:,}", f"{counts['found']:,}", *shares))
     return table(rows)
 
 
 def overlap(record: dict[str, Any]) -> str:
-    """Whether documents of one corpus are in another, too."""
-    rows = [("documents", "of which the other corpus holds", "words that the closest two share")]
+    """Tabulate the overlap of two corpora."""
+    rows = [("documents", "also in the other corpus", "words shared by the most similar pair")]
     closest = max(pair["share"] for pair in record["pairs"])
     return table([*rows, (f"{record['documents']:,}", f"{record['same']:,}", f"{closest:.0%}")])
 
 
 def graph(record: dict[str, Any]) -> str:
-    """The page graph against bare Delaunay."""
+    """Tabulate the page graph relative to the Delaunay triangulation."""
     low, high = record["ratio_spread"]
+    ratio = f"{record['ratio_to_delaunay']:.2f} ({low:.2f} to {high:.2f})"
     cost = record["milliseconds_per_page"]
     rows = [
-        ("what", "measured"),
-        ("whole graph with features ÷ bare Delaunay", f"{record['ratio_to_delaunay']:.2f} ({low:.2f} to {high:.2f})"),
-        ("a page, on average", f"{cost['graph']:.2f} ms, of which Delaunay {cost['delaunay']:.2f} ms"),
+        ("measurement", "value"),
+        ("graph with features ÷ Delaunay triangulation", ratio),
+        ("mean time per page", f"{cost['graph']:.2f} ms, of which Delaunay {cost['delaunay']:.2f} ms"),
     ]
     for points, seconds in zip(record["points"], record["seconds"], strict=True):
-        rows.append((f"one page of {points:,} words", f"{seconds:.3f} s"))
+        rows.append((f"one page with {points:,} words", f"{seconds:.3f} s"))
     return table(rows)
 
 
 def parameters(record: dict[str, Any]) -> str:
-    """Parameters beside the paper's."""
-    rows = [("size", "here", "paper", "difference")]
+    """Tabulate parameter counts compared with the paper."""
+    rows = [("size", "this repository", "paper", "difference")]
     for row in record["rows"]:
         published = row["published_millions"]
         rows.append((row["name"], f"{row['parameters'] / 1e6:.1f} M", f"{published} M", f"{row['ratio'] - 1:+.1%}"))
@@ -49,8 +51,8 @@ def parameters(record: dict[str, Any]) -> str:
 
 
 def attention(record: dict[str, Any]) -> str:
-    """Rich Attention against bare attention."""
-    rows = [("tokens", "precision", "forward", "forward and backward", "memory")]
+    """Tabulate Rich Attention relative to scaled dot-product attention."""
+    rows = [("tokens", "precision", "forward", "forward and backward", "peak memory")]
     for case in record["cases"]:
         ratios = (f"{case[k]:.2f} ×" for k in ("forward_ratio", "train_ratio"))
         rows.append((f"{case['tokens']:,}", case["dtype"], *ratios, f"{case['peak_mb']:.0f} MB"))
@@ -58,23 +60,23 @@ def attention(record: dict[str, Any]) -> str:
 
 
 def model(record: dict[str, Any]) -> str:
-    """Whole models."""
-    rows = [("model", "parameters", "tokens", "precision", "documents/s", "of LayoutLMv3's", "memory")]
+    """Tabulate inference with complete models."""
+    rows = [("model", "parameters", "tokens", "precision", "documents/s", "relative to LayoutLMv3", "peak memory")]
     speed = {(row["name"], row["tokens"], row["dtype"]): row["docs_per_second"] for row in record["rows"]}
     for row in record["rows"]:
-        times = row["docs_per_second"] / speed["layoutlmv3", row["tokens"], row["dtype"]]
+        ratio = row["docs_per_second"] / speed["layoutlmv3", row["tokens"], row["dtype"]]
         cells = (
             f"{row['parameters'] / 1e6:.1f} M",
             f"{row['tokens']:,}",
             row["dtype"],
             f"{row['docs_per_second']:.2f}",
         )
-        rows.append((row["name"], *cells, f"{times:.2f} ×", f"{row['peak_mb']:.0f} MB"))
+        rows.append((row["name"], *cells, f"{ratio:.2f} ×", f"{row['peak_mb']:.0f} MB"))
     return table(rows)
 
 
 def training(record: dict[str, Any]) -> str:
-    """A training step against BERT's."""
+    """Tabulate training steps relative to BERT."""
     rows = [("precision", "small", "BERT", "ratio")]
     for name, row in record["by_dtype"].items():
         seconds = row["seconds_per_batch"]
@@ -83,18 +85,19 @@ def training(record: dict[str, Any]) -> str:
 
 
 def extract(record: dict[str, Any]) -> str:
-    """Extraction beside the bare network."""
-    parts = record["milliseconds_per_document"]
-    rows = [("what", "measured")]
-    rows.append(("share of the bare network's speed", _share(record, "ratio_to_model")))
-    rows.append(("documents a second", f"{record['documents_per_second']:.0f}"))
-    rows += [(f"{name}, a document", f"{value:.2f} ms") for name, value in parts.items()]
+    """Tabulate extraction relative to the bare model."""
+    steps = {"whole": "extraction", "bare": "bare model", "collating": "collation"}
+    rows = [("measurement", "value")]
+    rows.append(("throughput relative to the bare model", _share(record, "ratio_to_model")))
+    rows.append(("documents per second", f"{record['documents_per_second']:.0f}"))
+    for name, value in record["milliseconds_per_document"].items():
+        rows.append((f"{steps.get(name, name)}, per document", f"{value:.2f} ms"))
     return table(rows)
 
 
 def onnx(record: dict[str, Any]) -> str:
-    """Other engines beside torch."""
-    rows = [("engine", "F1", "largest difference of a score", "documents a second", "size")]
+    """Tabulate other engines compared with torch."""
+    rows = [("engine", "F1", "largest score difference", "documents per second", "size")]
     for row in record["rows"]:
         size = "" if row["megabytes"] is None else f"{row['megabytes']:.0f} MiB"
         cells = (f"{row['largest_difference_of_scores']:.1e}", f"{row['documents_per_second']:.1f}", size)
@@ -102,27 +105,27 @@ def onnx(record: dict[str, Any]) -> str:
     return table(rows)
 
 
-#: What a core costs an hour, about, in dollars, where one rents machines by the hour.
+#: Approximate price of a core-hour on a rented machine, in dollars.
 CORE_HOUR = 0.04
 
 
 def bulk(record: dict[str, Any]) -> str:
-    """A bulk run beside the bare extractor."""
+    """Tabulate a bulk run relative to the bare extractor."""
     pages = record["documents_per_second"] * record["pages"] / record["documents"]
-    rows = [("what", "measured")]
-    rows.append(("share of the bare extractor's speed", _share(record, "ratio_to_extractor")))
-    alone = record["documents_per_second_on_one_core"]
-    rows.append(("documents a second, one worker on one core", f"{alone:.1f}"))
-    rows.append((f"{record['cores']} workers on {record['cores']}", f"{record['documents_per_second']:.1f}"))
-    rows.append(("pages a second, a core", f"{pages / record['cores']:.1f}"))
-    rows.append(("words a page", f"{record['words'] / record['pages']:.0f}"))
-    rows.append(("start-up, not counted", f"{record['startup_seconds']:.0f} s"))
+    rows = [("measurement", "value")]
+    rows.append(("throughput relative to the bare extractor", _share(record, "ratio_to_extractor")))
+    cores, one_core = record["cores"], record["documents_per_second_on_one_core"]
+    rows.append(("documents per second, 1 worker on 1 core", f"{one_core:.1f}"))
+    rows.append((f"documents per second, {cores} workers on {cores} cores", f"{record['documents_per_second']:.1f}"))
+    rows.append(("pages per second and core", f"{pages / cores:.1f}"))
+    rows.append(("words per page", f"{record['words'] / record['pages']:.0f}"))
+    rows.append(("start-up time, not included", f"{record['startup_seconds']:.0f} s"))
     return table(rows)
 
 
 def growth(record: dict[str, Any]) -> str:
-    """What the driver of a bulk run keeps in memory, for ever more documents."""
-    rows = [("documents", "parts", "the driver's memory, half way", "at the end")]
+    """Tabulate the memory of the driver of a bulk run by number of documents."""
+    rows = [("documents", "shards", "driver memory halfway", "driver memory at the end")]
     for row in record["rows"]:
         half, end = (f"{row[name]:.0f} MB" for name in ("driver_memory_half_way_mb", "driver_memory_mb"))
         rows.append((f"{row['documents']:,}", f"{row['shards']:,}", half, end))
@@ -130,58 +133,58 @@ def growth(record: dict[str, Any]) -> str:
 
 
 def sizing(record: dict[str, Any]) -> str:
-    """Core-hours and dollars for a million and a billion pages, with words given and with OCR."""
-    bulk_run, reading = record["bulk"], record["ocr"]["engines"]
+    """Tabulate core-hours and cost of a million and a billion pages, with and without OCR."""
+    bulk_run, engines = record["bulk"], record["ocr"]["engines"]
     seconds = bulk_run["cores"] * bulk_run["documents"] / bulk_run["documents_per_second"] / bulk_run["pages"]
-    rows = [("words come from", "core-seconds a page", "10⁶ pages", "10⁹ pages", "cost of 10⁶ pages")]
-    kinds = [("the file (PDF, JSON)", 0.0), *((name, row["core_seconds_a_page"]) for name, row in reading.items())]
-    for name, more in kinds:
-        hours = (seconds + more) * 1e6 / 3600
-        rows.append((name, f"{seconds + more:.3f}", f"{hours:,.1f} core-hours", *_grown(hours)))
+    rows = [("source of words", "core-seconds per page", "10⁶ pages", "10⁹ pages", "cost of 10⁶ pages")]
+    sources = [("the file (PDF, JSON)", 0.0), *((name, row["core_seconds_a_page"]) for name, row in engines.items())]
+    for name, ocr_seconds in sources:
+        hours = (seconds + ocr_seconds) * 1e6 / 3600
+        rows.append((name, f"{seconds + ocr_seconds:.3f}", f"{hours:,.1f} core-hours", *_scaled(hours)))
     return table(rows)
 
 
-def _grown(hours: float) -> tuple[str, str]:
+def _scaled(hours: float) -> tuple[str, str]:
     return f"{hours * 1e3 / 24 / 1000:,.1f} days on 1,000 cores", f"${hours * CORE_HOUR:,.2f}"
 
 
 def serve(record: dict[str, Any]) -> str:
-    """The service at saturation."""
-    rows = [("what", "measured")]
-    rows.append(("share of the bare extractor's speed", _share(record, "ratio_to_extractor")))
-    rows.append(("documents a second", f"{record['documents_per_second']:.1f}, to {record['clients']} clients"))
-    rows.append(("an answer takes", f"p50 {record['p50_ms']:.0f} ms, p99 {record['p99_ms']:.0f} ms"))
+    """Tabulate the service at saturation."""
+    rows = [("measurement", "value")]
+    rows.append(("throughput relative to the bare extractor", _share(record, "ratio_to_extractor")))
+    rows.append(("documents per second", f"{record['documents_per_second']:.1f} with {record['clients']} clients"))
+    rows.append(("latency", f"p50 {record['p50_ms']:.0f} ms, p99 {record['p99_ms']:.0f} ms"))
     return table(rows)
 
 
 def overload(record: dict[str, Any]) -> str:
-    """The service under more load than it can bear, and without one of its networks."""
+    """Tabulate the service under overload, and after one of its model replicas is killed."""
     rows: list[tuple[str, ...]] = [
-        ("", f"{record['pressure']:g} × capacity, {record['minutes']:g} minutes", "a network killed")
+        ("", f"{record['pressure']:g} × capacity for {record['minutes']:g} minutes", "after a model replica is killed")
     ]
     both = (record, record["network_killed"])
     rows.append(("requests", *(f"{part['requests']:,}" for part in both)))
-    rows.append(("answers", *(", ".join(f"{n:,} × {s}" for s, n in sorted(p["answers"].items())) for p in both)))
-    rows.append(("wrong answers", *(f"{part['wrong_answers']}" for part in both)))
-    rows.append(("p99 of those answered", *(f"{part['p99_ms']:,.0f} ms" for part in both)))
-    rows.append(("memory, first to last minutes", f"{record['memory_mb']['growth']:+.1%}", ""))
-    again = record["recovery_seconds"]
-    rows.append(("itself again after", "never" if again is None else f"{again:.1f} s", ""))
+    rows.append(("responses", *(", ".join(f"{n:,} × {s}" for s, n in sorted(p["answers"].items())) for p in both)))
+    rows.append(("wrong responses", *(f"{part['wrong_answers']}" for part in both)))
+    rows.append(("p99 latency of successful requests", *(f"{part['p99_ms']:,.0f} ms" for part in both)))
+    rows.append(("memory growth, first to last minutes", f"{record['memory_mb']['growth']:+.1%}", ""))
+    recovery = record["recovery_seconds"]
+    rows.append(("recovery time", "none" if recovery is None else f"{recovery:.1f} s", ""))
     return table(rows)
 
 
 def security(record: dict[str, Any]) -> str:
-    """What hostile clients tried."""
-    rows = [("kind", "attempt", "answer", "seconds", "held")]
+    """Tabulate the security test: attempts and responses."""
+    rows = [("kind", "attempt", "response", "seconds", "passed")]
     for row in record["rows"]:
-        answer = f"{row['status'] or ''} {row['code']}".strip()
-        shown = "".join(c if c.isprintable() else "\N{SYMBOL FOR NULL}" for c in row["attempt"])
-        attempt = shown.replace("|", "\\|").replace("<", "&lt;")
-        rows.append((row["kind"], attempt, answer, f"{row['seconds']:.1f}", "yes" if row["held"] else "**no**"))
+        response = f"{row['status'] or ''} {current_code(row['code'])}".strip()
+        printable = "".join(c if c.isprintable() else "\N{SYMBOL FOR NULL}" for c in current_wording(row["attempt"]))
+        attempt = printable.replace("|", "\\|").replace("<", "&lt;")
+        rows.append((row["kind"], attempt, response, f"{row['seconds']:.1f}", "yes" if row["held"] else "**no**"))
     return table(rows)
 
 
 def _share(record: dict[str, Any], name: str) -> str:
-    """Write a share, and between which it lay if it was measured more than once."""
+    """Format a ratio in percent, with its range if it was measured more than once."""
     low, high = record["ratio_spread"]
     return f"{record[name]:.1%}" + (f" ({low:.1%} to {high:.1%})" if low < high else "")

@@ -1,10 +1,10 @@
-"""A table in Markdown."""
+"""Markdown tables."""
 
 from collections.abc import Sequence
 
 
 def table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Write rows, the first of which is the head."""
-    head, *body = rows
-    lines = [head, ("---",) * len(head), *body]
+    """Format rows as a Markdown table; the first row is the header."""
+    header, *body = rows
+    lines = [header, ("---",) * len(header), *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,13 +1,14 @@
-"""Tables of how well things are found."""
+"""Tables of scores."""
 
 from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import Any
 
 from benchmarks.tables.markdown import table
+from benchmarks.tables.recorded import current_wording, get_setting
 
-#: What others report on these test documents: name, F1, millions of parameters, conditions. From the paper's Table 1;
-#: on SROIE, which it does not use, from LayoutLMv2's.
+#: Published results on the same test documents: name, F1, millions of parameters, conditions. From Table 1 of the
+#: paper and, for SROIE, which it does not use, from the LayoutLMv2 paper.
 PUBLISHED: dict[str, tuple[tuple[str, float, int, str], ...]] = {
     "funsd": (
         ("FormNet (paper)", 84.69, 217, "700,000 pages of pre-training"),
@@ -30,49 +31,57 @@ PUBLISHED: dict[str, tuple[tuple[str, float, int, str], ...]] = {
         ("SPADE", 91.5, 110, "BERT"),
     ),
     "sroie": (
-        ("LayoutLMv2 with images", 97.81, 426, "11 million pages; without values that OCR got wrong"),
+        ("LayoutLMv2 with images", 97.81, 426, "11 million pages; values with OCR errors excluded"),
         ("LayoutLMv2 with images", 96.61, 426, "11 million pages"),
         ("LayoutLM", 95.24, 343, "11 million pages"),
         ("UniLMv2", 94.88, 355, "160 GB of text"),
-        ("BERT", 92.00, 340, "text alone"),
+        ("BERT", 92.00, 340, "text only"),
     ),
 }
 
 
 def corpus(record: dict[str, Any]) -> str:
-    """One configuration under several seeds, by type, beside what others report."""
-    rows = [("what", "F1", "conditions")]
-    kind = "field values" if record["scored"] == "fields" else "whole entities"
+    """Tabulate one configuration trained with several seeds, by type, with published results."""
+    rows = [("model or subset", "F1", "conditions")]
+    kind = "field values" if record["scored"] == "fields" else "entities"
     rows.append(
         (
-            f"**FormNet, here**, {kind}",
+            f"**FormNet (this repository)**, {kind}",
             f"**{spread(record['f1'])}**",
             f"{record['parameters'] / 1e6:.0f} M parameters; {len(record['seeds'])} seeds",
         )
     )
-    unseen = record["not_in_training"]
-    if 0 < unseen["documents"] < record["documents"]:
-        without = record["documents"] - unseen["documents"]
-        rows.append(("the same", spread(unseen["f1"]), f"without {without} documents that are nearly in training"))
+    deduplicated = record["not_in_training"]
+    if 0 < deduplicated["documents"] < record["documents"]:
+        excluded = record["documents"] - deduplicated["documents"]
+        conditions = f"{excluded} documents excluded"
+        rows.append(("without near-duplicates of training documents", spread(deduplicated["f1"]), conditions))
     if "exact_string" in record:
-        rows.append(("the same as exact strings", spread(record["exact_string"]), "SROIE's official way"))
-        rows.append(("spans against aligned words", spread(record["spans"]), ""))
-    rows += [(label, spread(figures), "this type alone") for label, figures in record["per_type"].items()]
-    later = list(record["by_order"].items())[1:]
-    rows += [(f"read in {order} order", spread(figures), "all types") for order, figures in later]
-    for name, f1, parameters, conditions in PUBLISHED.get(record["test"].partition(":")[0], ()):
-        rows.append((name, f"{f1:.2f}", f"{parameters} M parameters; {conditions}"))
+        rows.append(("exact string match", spread(record["exact_string"]), "official SROIE metric"))
+        rows.append(("entities, against aligned words", spread(record["spans"]), ""))
+    rows += [(label, spread(f1), "this type only") for label, f1 in record["per_type"].items()]
+    other_orders = list(record["by_order"].items())[1:]
+    rows += [(f"{order} reading order", spread(f1), "all types") for order, f1 in other_orders]
+    for name, published, parameters, conditions in PUBLISHED.get(record["test"].partition(":")[0], ()):
+        rows.append((name, f"{published:.2f}", f"{parameters} M parameters; {conditions}"))
     if record["scored"] == "fields":
         return table(rows)
-    lost = record["lost"]
-    every = max(sum(lost.values()), 1)
-    parts = [f"{number / every:.0%} were {kind}" for kind, number in lost.items()]
-    return table(rows) + f"\nOf {every:.0f} entities that were lost, {', '.join(parts)}.\n"
+    missed = max(sum(record["lost"].values()), 1)
+    *parts, last = [f"{number / missed:.0%} {_MISSES[kind]}" for kind, number in record["lost"].items()]
+    return table(rows) + f"\nOf {missed:.0f} missed entities, {', '.join(parts)} and {last}.\n"
+
+
+#: Kinds of missed entities, as predicates.
+_MISSES = {
+    "unseen": "overlap no predicted entity",
+    "mistyped": "were predicted with another type",
+    "misplaced": "were predicted with other boundaries",
+}
 
 
 def recipes(records: dict[str, Any]) -> str:
-    """What the same test documents were scored with, beside the documents held out by which it was chosen."""
-    rows = [("learned", "F1 held out", "F1 test")]
+    """Tabulate training corpora with their held-out scores, by which they were chosen, and test scores."""
+    rows = [("trained on", "held-out F1", "test F1")]
     for record in records.values():
         corpora = [spec.partition(":")[0] for spec in record["config"]["corpus"]]
         head = record["test"].partition(":")[0] if len(corpora) > 1 else ""
@@ -81,9 +90,9 @@ def recipes(records: dict[str, Any]) -> str:
 
 
 def ablation(record: dict[str, Any]) -> str:
-    """The paper's 2×2, by the order trained and scored in."""
+    """Tabulate the ablation of the paper, by reading order in training and test."""
     orders = list(record["rows"][0]["f1"])
-    rows = [("variant", "trained in", *(f"scored in {order}" for order in orders))]
+    rows = [("variant", "training order", *(f"F1, {order} order" for order in orders))]
     rows += [
         (row["variant"], row["trained_in"], *(spread(row["f1"][order]) for order in orders)) for row in record["rows"]
     ]
@@ -91,75 +100,82 @@ def ablation(record: dict[str, Any]) -> str:
 
 
 def choices(record: dict[str, Any]) -> str:
-    """What was tried, on held-out documents, against the first row."""
-    rows = [("variant", "F1 held out", "against the first")]
+    """Tabulate variants on held-out documents, compared with the first row."""
+    rows = [("variant", "held-out F1", "difference to the first row")]
     first = record["rows"][0]["f1"]["mean"]
-    rows += [(row["variant"], spread(row["f1"]), f"{100 * (row['f1']['mean'] - first):+.2f}") for row in record["rows"]]
+    for row in record["rows"]:
+        difference = f"{100 * (row['f1']['mean'] - first):+.2f}"
+        rows.append((current_wording(row["variant"]), spread(row["f1"]), difference))
     return table(rows)
 
 
 def variants(record: dict[str, Any]) -> str:
-    """Variants that stand beside each other, with their size."""
+    """Tabulate variants with their size."""
     rows = [("variant", "parameters", "F1")]
-    rows += [(row["variant"], f"{row['parameters'] / 1e6:.1f} M", spread(row["f1"])) for row in record["rows"]]
+    rows += [
+        (current_wording(row["variant"]), f"{row['parameters'] / 1e6:.1f} M", spread(row["f1"]))
+        for row in record["rows"]
+    ]
     return table(rows)
 
 
 def curve(record: dict[str, Any]) -> str:
-    """How F1 grows with labeled documents."""
+    """Tabulate F1 by number of labeled documents."""
     return table(
-        [("documents", "F1"), *((f"{point['documents']:,}", spread(point["f1"])) for point in record["points"])]
+        [("labeled documents", "F1"), *((f"{point['documents']:,}", spread(point["f1"])) for point in record["points"])]
     )
 
 
-#: Hours; shorter runs are told together.
-SHORT = 0.15
+#: Runs with fewer hours are summed in one row.
+MIN_HOURS = 0.15
 
 
 def hours(record: dict[str, Any]) -> str:
-    """Training time by what was trained: the first folder under the one that holds all runs."""
-    spent: defaultdict[str, float] = defaultdict(float)
-    for run, hours_of_it in record["runs"].items():
-        spent[PurePosixPath(run).parts[1]] += hours_of_it
-    rows = [("runs", "hours")]
-    rows += [(name, f"{time:.1f}") for name, time in sorted(spent.items(), key=lambda one: -one[1]) if time >= SHORT]
-    rows.append(("shorter ones", f"{sum(time for time in spent.values() if time < SHORT):.1f}"))
-    return table([*rows, ("**all**", f"**{record['hours']:.1f}**")])
+    """Tabulate training time by experiment, the first folder below the one with all runs."""
+    by_experiment: defaultdict[str, float] = defaultdict(float)
+    for run, run_hours in record["runs"].items():
+        by_experiment[PurePosixPath(run).parts[1]] += run_hours
+    longest_first = sorted(by_experiment.items(), key=lambda item: -item[1])
+    rows = [("experiment", "hours")]
+    rows += [(name, f"{time:.1f}") for name, time in longest_first if time >= MIN_HOURS]
+    rows.append(("others", f"{sum(time for time in by_experiment.values() if time < MIN_HOURS):.1f}"))
+    return table([*rows, ("**total**", f"**{record['hours']:.1f}**")])
 
 
 def pretraining(record: dict[str, Any]) -> str:
-    """How well hidden words of pages held out are guessed as pre-training goes on."""
-    optimization = record["config"]["optimization"]
-    pieces = optimization["max_batch_tokens"] * optimization["accumulate"]
-    rows = [("step", "pieces read, at most", "loss", "guessed right")]
-    for look in record["held_out"]:
-        read = f"{look['step'] * pieces / 1e6:.1f} M"
-        rows.append((f"{look['step']:,}", read, f"{look['loss']:.2f}", f"{look['accuracy']:.1%}"))
+    """Tabulate masked language modeling on held-out pages during pre-training."""
+    optimization = get_setting(record["config"], "optimization")
+    tokens_per_step = get_setting(optimization, "max_batch_tokens") * get_setting(
+        optimization, "gradient_accumulation_steps"
+    )
+    rows = [("step", "tokens processed, at most", "loss", "accuracy")]
+    for row in record["held_out"]:
+        tokens = f"{row['step'] * tokens_per_step / 1e6:.1f} M"
+        rows.append((f"{row['step']:,}", tokens, f"{row['loss']:.2f}", f"{row['accuracy']:.1%}"))
     return table(rows)
 
 
 def evaluation(record: dict[str, Any]) -> str:
-    """One model on test documents, by type, with its calibration."""
+    """Tabulate one model on test documents, by type, with calibration."""
     scores = record["orders"]["given"]
     kind = "fields" if "fields" in scores else "entities"
     low, high = scores[kind]["interval"]
-    rows = [("field", "precision", "recall", "F1", "to find")]
+    rows = [("field", "precision", "recall", "F1", "gold")]
     for name, part in [*scores[kind]["per_type"].items(), ("**all**", scores[kind])]:
         if part["gold"]:
-            shares = (f"{100 * part[figure]:.1f}" for figure in ("precision", "recall", "f1"))
+            shares = (f"{100 * part[metric]:.1f}" for metric in ("precision", "recall", "f1"))
             rows.append((name, *shares, f"{part['gold']:,}"))
     calibration = scores["calibration"]
     passing = calibration["at_99_percent_precision"]
-    about = (
-        f"\n{scores['documents']:,} documents; F1 between {100 * low:.1f} and {100 * high:.1f} "
-        "had others been drawn (95 %). "
-        f"Calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of what is found is surer than "
-        f"{passing['threshold']:.3f}, and 99 % of that is right.\n"
+    summary = (
+        f"\n{scores['documents']:,} documents; 95 % bootstrap interval of F1: {100 * low:.1f}–{100 * high:.1f}. "
+        f"Expected calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of predictions have a "
+        f"confidence of at least {passing['threshold']:.3f}, at 99 % precision.\n"
     )
-    return table(rows) + about
+    return table(rows) + summary
 
 
-#: The shipped models' records: model, documents, fields.
+#: Results of the shipped models: model, corpus, fields.
 SHIPPED = {
     "receipts-sroie": ("receipts", "SROIE", "company, date, address, total"),
     "receipts-cord": ("receipts", "CORD", "items, prices, totals: 30 labels"),
@@ -168,7 +184,7 @@ SHIPPED = {
 
 
 def shipped(records: dict[str, Any]) -> str:
-    """What the shipped models do on test documents, with the corpora's own words and with what OCR engines read."""
+    """Tabulate the shipped models on test documents, with the words of the corpora and with OCR."""
     rows = [("model", "test documents", "fields", "F1", "calibration error", "passes at 99 % precision")]
     for name, (model, corpus_name, fields) in SHIPPED.items():
         scores = records[name]["orders"]["given"]
@@ -181,26 +197,28 @@ def shipped(records: dict[str, Any]) -> str:
         )
     model, corpus_name, fields = SHIPPED["receipts-sroie"]
     for engine, part in records["ocr"]["engines"].items():
-        pictures = f"{corpus_name}, {records['ocr']['documents']:,} pictures, {engine}"
-        rows.append((f"`{model}`", pictures, fields, f"{100 * part['fields']['f1']:.1f}", "", ""))
+        images = f"{corpus_name}, {records['ocr']['documents']:,} images, {engine}"
+        rows.append((f"`{model}`", images, fields, f"{100 * part['fields']['f1']:.1f}", "", ""))
     return table(rows)
 
 
 def ocr(record: dict[str, Any]) -> str:
-    """From pictures to fields, by OCR engine, and what the losses are made of."""
-    own = record["own_words"]
-    losses = list(record["losses"])
-    rows = [("words", "field F1", "in raster order", "seconds a page", "core-seconds", *losses)]
-    rows.append(("the corpus's own", f"{100 * own['f1']:.1f}", "", "", "", *("" for _ in losses)))
+    """Tabulate field scores by OCR engine, with the causes of lost values."""
+    names = {"network": "model", "unsettled": "unexplained"}
+    causes = {cause: names.get(cause, cause) for cause in record["losses"]}
+    rows = [
+        ("words from", "field F1", "F1, raster order", "seconds per page", "core-seconds per page", *causes.values())
+    ]
+    rows.append(("the corpus", f"{100 * record['own_words']['f1']:.1f}", "", "", "", *("" for _ in causes)))
     for name, part in record["engines"].items():
-        figures = (f"{100 * part[kind]['f1']:.1f}" for kind in ("fields", "fields_in_raster_order"))
-        lost = (str(part["lost"][cause]) for cause in losses)
-        rows.append((name, *figures, f"{part['seconds_a_page']:.1f}", f"{part['core_seconds_a_page']:.1f}", *lost))
-    meaning = "".join(f"- *{name}*: {text}\n" for name, text in record["losses"].items())
-    return table(rows) + f"\n{record['documents']:,} receipts. Values lost:\n\n" + meaning
+        f1 = (f"{100 * part[kind]['f1']:.1f}" for kind in ("fields", "fields_in_raster_order"))
+        lost = (str(part["lost"][cause]) for cause in causes)
+        rows.append((name, *f1, f"{part['seconds_a_page']:.1f}", f"{part['core_seconds_a_page']:.1f}", *lost))
+    meanings = "".join(f"- *{causes[cause]}*: {current_wording(text)}\n" for cause, text in record["losses"].items())
+    return table(rows) + f"\n{record['documents']:,} receipts. Causes of lost values:\n\n" + meanings
 
 
-def spread(figures: dict[str, Any]) -> str:
-    """Write a mean in percent, and the deviation between seeds where there are several."""
-    deviation = "" if figures["std"] is None else f" ± {100 * figures['std']:.2f}"
-    return f"{100 * figures['mean']:.2f}{deviation}"
+def spread(statistics: dict[str, Any]) -> str:
+    """Format a mean in percent, with the standard deviation if there are several seeds."""
+    deviation = "" if statistics["std"] is None else f" ± {100 * statistics['std']:.2f}"
+    return f"{100 * statistics['mean']:.2f}{deviation}"

@@ -1,6 +1,6 @@
-"""FormNet: fields out of forms, receipts and invoices.
+"""FormNet: extract fields from forms, receipts and invoices.
 
-The public names, loaded when first asked for so that importing the package costs nothing.
+Public names are imported on first access, which keeps `import formnet` fast.
 
     >>> import formnet
     >>> formnet.Document.__name__
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from formnet.io.readers import read
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, FormNetModel
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Document",
@@ -54,28 +54,28 @@ __all__ = [
     "reorder",
 ]
 
-_HOME = {
-    "datasets.alignment": ("align", "find"),
-    "document.builder": ("DocumentBuilder",),
+_EXPORTS = {
     "datasets": ("open_corpus",),
-    "extraction.decoding": ("decode",),
+    "datasets.alignment": ("align", "find"),
     "document": ("Document", "Entity", "Page", "Word"),
-    "encoding": ("Encoder", "collate", "load_tokenizer"),
-    "errors": ("FormNetError",),
-    "extraction.extractor": ("Extractor",),
-    "encoding.graph": ("PageGraph", "page_graph"),
-    "document.tags": ("Span", "TagScheme"),
-    "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTokenClassification", "FormNetModel"),
-    "io.readers": ("read",),
+    "document.builder": ("DocumentBuilder",),
     "document.reading_order": ("reorder",),
+    "document.tags": ("Span", "TagScheme"),
+    "encoding": ("Encoder", "collate", "load_tokenizer"),
+    "encoding.graph": ("PageGraph", "page_graph"),
+    "errors": ("FormNetError",),
+    "extraction.decoding": ("decode",),
+    "extraction.extractor": ("Extractor",),
+    "io.readers": ("read",),
+    "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTokenClassification", "FormNetModel"),
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF_NAME[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,36 +1,36 @@
-"""What a user can get wrong, one tree.
+"""Exceptions raised for invalid input, configuration or environment.
 
     FormNetError
-    ├── DocumentError      a document that cannot be what it says: bad boxes, bad JSON, a broken entity
-    │   └── LimitError     input larger than we agree to read
-    ├── OcrError           a picture that needs an OCR engine which is not there, or fails
-    ├── CorpusError        a corpus that is not there, or not of the kind it was called
-    ├── LabelError         entity types and tags that do not fit each other
-    ├── TokenizerError     a tokenizer that cannot be loaded
-    ├── SettingsError      a training run that was told something impossible, or a model folder that is none
-    ├── LostError          bulk work: a process that did not come back with an answer
-    └── ServiceError       the client: what the service refused
+    ├── DocumentError      invalid document: bad boxes, malformed JSON or an inconsistent entity
+    │   └── LimitError     input exceeds a size limit
+    ├── OcrError           OCR engine required but not installed, or OCR failed
+    ├── CorpusError        corpus missing or in the wrong format
+    ├── LabelError         inconsistent entity types, spans or tags
+    ├── TokenizerError     tokenizer cannot be loaded
+    ├── SettingsError      invalid run configuration or model directory
+    ├── IsolationError     bulk processing: worker process timed out or crashed (`formnet.scale.isolation`)
+    └── ServiceError       client: request rejected by the service (`formnet.scale.client`)
 
-Every message names the place and says what to do. What only we can cause is an assertion, not one of these.
+Messages name the file, page or word concerned and the remedy. Internal errors are assertions.
 """
 
-#: A message may quote what is wrong; nobody reads more of it than this.
-LONGEST_MESSAGE = 2_000
+#: Maximum message length in characters; messages may quote the input.
+MAX_MESSAGE_LENGTH = 2_000
 
 
 class FormNetError(Exception):
-    """Base of everything that this package raises for a user to read."""
+    """Base class of all user-facing errors."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…")
+        super().__init__(message if len(message) <= MAX_MESSAGE_LENGTH else f"{message[:MAX_MESSAGE_LENGTH]}…")
 
 
 class DocumentError(FormNetError):
-    """A document's content is impossible; the message names document, page and word."""
+    """A document is invalid; the message names the document, page and word."""
 
 
 class LimitError(DocumentError):
-    """Input is larger than the limits allow."""
+    """Input exceeds a size limit."""
 
 
 class OcrError(FormNetError):
@@ -38,16 +38,16 @@ class OcrError(FormNetError):
 
 
 class CorpusError(FormNetError):
-    """A corpus cannot be found or is not of the kind named."""
+    """A corpus cannot be found or is not in the named format."""
 
 
 class LabelError(FormNetError):
-    """Labels, spans or tags contradict each other."""
+    """Labels, spans or tags are inconsistent."""
 
 
 class TokenizerError(FormNetError):
-    """A tokenizer cannot be loaded from where it was named."""
+    """A tokenizer cannot be loaded."""
 
 
 class SettingsError(FormNetError):
-    """Settings of a run contradict each other, or name what is not there."""
+    """The configuration of a run is inconsistent or names a missing resource."""

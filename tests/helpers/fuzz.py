@@ -1,7 +1,7 @@
-"""Feed a parser what a coverage-guided fuzzer makes up: `python tests/helpers/fuzz.py hocr --seconds 600`.
+"""Fuzz a parser with coverage guidance: `python tests/helpers/fuzz.py hocr --seconds 600`.
 
-Only a `FormNetError` may come out, within the time and memory given. What breaks a parser is written to
-tests/hostile/<parser>/, where test_hostile.py reads it for ever after.
+A parser may raise only `FormNetError`, within the time and memory limits. Inputs that break it are saved to
+tests/hostile/<parser>/, which tests/io/test_hostile_input.py reads.
 """
 
 import argparse
@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-HOSTILE = Path(__file__).parent.parent / "hostile"
-#: An input that takes longer is as bad as one that raises.
-SECONDS = 5.0
-#: Parsers by name, with the suffix that their files have.
+HOSTILE_DIR = Path(__file__).parent.parent / "hostile"
+#: Time limit per input in seconds; a slower input counts as a failure.
+TIMEOUT = 5.0
+#: Parsers by name, with the suffix of their files.
 PARSERS = {
     "pdf": ".pdf",
     "image": ".png",
@@ -32,19 +32,8 @@ PARSERS = {
 }
 
 
-class Blind:
-    """An engine that sees nothing."""
-
-    name = "blind"
-
-    def read(self, _: object) -> object:
-        from formnet.io.ocr import Reading
-
-        return Reading((), (), ())
-
-
 def read_all(file: Path, parser: str) -> None:
-    """Read a file to its end, as a user would; what a user may be told is fine."""
+    """Read all documents of a file, ignoring `FormNetError`."""
     from formnet.errors import FormNetError
 
     try:
@@ -54,34 +43,36 @@ def read_all(file: Path, parser: str) -> None:
             list(open_corpus(f"label_studio:{file}"))
         else:
             from formnet.io.readers import read
+            from ocr_engines import BlankEngine
 
-            list(read(file, Blind()))
+            list(read(file, BlankEngine()))
     except FormNetError:
         pass
 
 
-def target(parser: str, folder: Path) -> Callable[[bytes], None]:
+def make_target(parser: str, folder: Path) -> Callable[[bytes], None]:
+    """Return the function that the fuzzer calls with each input."""
     file = folder / f"input{PARSERS[parser]}"
 
-    def one_input(data: bytes) -> None:
+    def run_input(data: bytes) -> None:
         file.write_bytes(data)
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             read_all(file, parser)
-            if time.perf_counter() - began > SECONDS:
-                raise TimeoutError(f"took {time.perf_counter() - began:.1f} s")
+            if time.perf_counter() - start > TIMEOUT:
+                raise TimeoutError(f"took {time.perf_counter() - start:.1f} s")
         except BaseException:
-            kept = HOSTILE / parser / f"{hashlib.sha256(data).hexdigest()[:16]}{PARSERS[parser]}"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(data)
-            print(f"kept as {kept}", file=sys.stderr)
+            saved = HOSTILE_DIR / parser / f"{hashlib.sha256(data).hexdigest()[:16]}{PARSERS[parser]}"
+            saved.parent.mkdir(parents=True, exist_ok=True)
+            saved.write_bytes(data)
+            print(f"saved as {saved}", file=sys.stderr)
             raise
 
-    return one_input
+    return run_input
 
 
-def seeds(parser: str, folder: Path) -> None:
-    """Give the fuzzer something to start from."""
+def write_seeds(parser: str, folder: Path) -> None:
+    """Write the initial corpus of the fuzzer."""
     from hostile_seeds import SEEDS
 
     for number, seed in enumerate(SEEDS[parser]):
@@ -89,26 +80,28 @@ def seeds(parser: str, folder: Path) -> None:
 
 
 def main() -> None:
+    """Run the fuzzer."""
     import atheris
 
     options = argparse.ArgumentParser()
     options.add_argument("parser", choices=PARSERS)
     options.add_argument("--seconds", type=int, default=600)
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     with atheris.instrument_imports(include=["formnet", "PIL", "defusedxml", "xml", "json"]):
         import formnet.datasets.label_studio
         import formnet.io.images
         import formnet.io.pdfium
         import formnet.io.readers
 
-        for module in iter_modules(formnet.io.readers.__path__):  # they are loaded when asked for, which is too late
+        # Reader modules are imported on first use, which is after instrumentation.
+        for module in iter_modules(formnet.io.readers.__path__):
             import_module(f"formnet.io.readers.{module.name}")
     work = Path(tempfile.mkdtemp())
     corpus = work / "corpus"
     corpus.mkdir()
-    seeds(chosen.parser, corpus)
-    arguments = [sys.argv[0], str(corpus), f"-max_total_time={chosen.seconds}", "-rss_limit_mb=2048", "-timeout=20"]
-    atheris.Setup(arguments, target(chosen.parser, work))
+    write_seeds(arguments.parser, corpus)
+    flags = [sys.argv[0], str(corpus), f"-max_total_time={arguments.seconds}", "-rss_limit_mb=2048", "-timeout=20"]
+    atheris.Setup(flags, make_target(arguments.parser, work))
     atheris.Fuzz()
 
 

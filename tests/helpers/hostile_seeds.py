@@ -1,4 +1,4 @@
-"""Small whole files of each format, for a fuzzer to begin with."""
+"""Small valid files of each format: seeds for the fuzzer and for mutation tests."""
 
 import json
 from io import BytesIO
@@ -107,9 +107,9 @@ _LABEL_STUDIO = [
 ]
 
 
-def _saved(form: str) -> bytes:
+def _encode_image(image_format: str) -> bytes:
     file = BytesIO()
-    picture(("Total 9",), (60, 40)).save(file, form)
+    picture(("Total 9",), (60, 40)).save(file, image_format)
     return file.getvalue()
 
 
@@ -119,7 +119,7 @@ def _json(data: object) -> bytes:
 
 SEEDS = {
     "pdf": [text_pdf(), text_pdf([("a b",)], rotate=90), form_pdf()],
-    "image": [_saved("PNG"), _saved("JPEG"), _saved("TIFF"), _saved("WEBP"), _saved("GIF"), _saved("BMP")],
+    "image": [_encode_image(name) for name in ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP")],
     "hocr": [f"<html><body><div class='ocr_page' title='bbox 0 0 100 200'>{_WORD}</div></body></html>".encode()],
     "alto": [_ALTO.encode()],
     "page-xml": [_PAGE.encode()],

@@ -1,10 +1,15 @@
-"""Small files of OCR's results: markup, the services' JSON, and how to read them."""
+"""Small OCR files: markup and responses of OCR services, with functions to write and read them."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from formnet.document import Document
+from formnet.errors import DocumentError
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.readers import read
 
 HOCR = """<!DOCTYPE html><html><head><title>x</title></head><body>
@@ -51,44 +56,92 @@ PAGE = """<PcGts xmlns="http://schema.primaresearch.org/PAGE/gts/pagecontent/{ye
 </Page></PcGts>"""
 
 
-def token(start: Any, end: Any, box: tuple[float, float, float, float], shares: bool = True) -> dict[str, Any]:
+def document_ai_token(
+    start: Any, end: Any, box: tuple[float, float, float, float], normalized: bool = True
+) -> dict[str, Any]:
+    """Build a Document AI token; like the service, omit coordinates that are zero."""
     x0, y0, x1, y1 = box
     corners = [{"x": x0, "y": y0}, {"x": x1, "y": y0}, {"x": x1, "y": y1}, {"x": x0, "y": y1}]
     corners = [{name: value for name, value in corner.items() if value} for corner in corners]
     segment = {"endIndex": end} if start is None else {"startIndex": start, "endIndex": end}
-    outline = {"normalizedVertices" if shares else "vertices": corners}
-    return {"layout": {"textAnchor": {"textSegments": [segment]}, "boundingPoly": outline, "confidence": 0.5}}
+    polygon = {"normalizedVertices" if normalized else "vertices": corners}
+    return {"layout": {"textAnchor": {"textSegments": [segment]}, "boundingPoly": polygon, "confidence": 0.5}}
 
 
-def google() -> dict[str, Any]:
-    first = [token(None, "6", (0, 0, 0.5, 0.1)), token("6", 11, (0.5, 0, 1, 0.1))]
+def document_ai_response() -> dict[str, Any]:
+    """Build a Document AI response of two pages."""
+    first = [document_ai_token(None, "6", (0, 0, 0.5, 0.1)), document_ai_token("6", 11, (0.5, 0, 1, 0.1))]
+    last = document_ai_token("11", "14", (1, 2, 3, 4), normalized=False)
     return {
         "text": "Total 9.00\nend",
         "pages": [
             {"dimension": {"width": 200, "height": 100, "unit": "pixels"}, "tokens": first},
-            {"dimension": {"width": 20, "height": 10}, "tokens": [token("11", "14", (1, 2, 3, 4), shares=False)]},
+            {"dimension": {"width": 20, "height": 10}, "tokens": [last]},
         ],
     }
 
 
-def azure(polygon: Any = (1, 1, 3, 1.5, 3, 2, 1, 2), **change: Any) -> dict[str, Any]:
-    word = {"content": "Total", "polygon": polygon, "confidence": 0.9, **change}
+def azure_response(polygon: Any = (1, 1, 3, 1.5, 3, 2, 1, 2), **changes: Any) -> dict[str, Any]:
+    """Build an Azure response of one word."""
+    word = {"content": "Total", "polygon": polygon, "confidence": 0.9, **changes}
     page = {"pageNumber": 1, "width": 8.5, "height": 11, "unit": "inch", "words": [word]}
     return {"status": "succeeded", "analyzeResult": {"apiVersion": "2024-11-30", "modelId": "m", "pages": [page]}}
 
 
-def block(kind: str, name: str, **more: Any) -> dict[str, Any]:
-    place = {"Left": 0.1, "Top": 0.1, "Width": 0.2, "Height": 0.02}
-    return {"BlockType": kind, "Id": name, "Geometry": {"BoundingBox": place}, "Confidence": 90.0, **more}
+def textract_block(block_type: str, name: str, **keys: Any) -> dict[str, Any]:
+    """Build a Textract block."""
+    box = {"Left": 0.1, "Top": 0.1, "Width": 0.2, "Height": 0.02}
+    return {"BlockType": block_type, "Id": name, "Geometry": {"BoundingBox": box}, "Confidence": 90.0, **keys}
 
 
-def amazon(**change: Any) -> dict[str, Any]:
-    line = block("LINE", "l", Relationships=[{"Type": "CHILD", "Ids": ["b", "a", "gone"]}])
-    words = [block("WORD", "a", Text="world"), block("WORD", "b", Text="hello"), block("WORD", "c", Text="alone")]
-    return {"DocumentMetadata": {"Pages": 1}, "Blocks": [block("PAGE", "p"), *words, line], **change}
+def textract_response(**changes: Any) -> dict[str, Any]:
+    """Build a Textract response of three words, two of them on a line."""
+    line = textract_block("LINE", "l", Relationships=[{"Type": "CHILD", "Ids": ["b", "a", "gone"]}])
+    words = [
+        textract_block("WORD", "a", Text="world"),
+        textract_block("WORD", "b", Text="hello"),
+        textract_block("WORD", "c", Text="alone"),
+    ]
+    return {"DocumentMetadata": {"Pages": 1}, "Blocks": [textract_block("PAGE", "p"), *words, line], **changes}
 
 
-def saved(folder: Path, content: Any, name: str = "file") -> Path:
+def replace_at(response: Any, *path: Any, value: Any) -> Any:
+    """Replace the value at a path of keys and indices, and return the response."""
+    parent = response
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
+    return response
+
+
+def iter_paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the paths of all values inside a response."""
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield (*path, key)
+        yield from iter_paths(value, (*path, key))
+
+
+def change_hocr(old: str, new: str) -> str:
+    """Return HOCR with one replacement."""
+    assert old in HOCR
+    return HOCR.replace(old, new, 1)
+
+
+def change_alto(old: str, new: str) -> str:
+    """Return ALTO with one replacement."""
+    assert old in ALTO
+    return ALTO.format(version=3).replace(old, new, 1)
+
+
+def change_page_xml(old: str, new: str) -> str:
+    """Return PAGE with one replacement."""
+    assert old in PAGE
+    return PAGE.format(year="2019-07-15").replace(old, new, 1)
+
+
+def write_file(folder: Path, content: Any, name: str = "file") -> Path:
+    """Write text, bytes, or any other content as JSON."""
     path = folder / name
     if not isinstance(content, str | bytes):
         content = json.dumps(content)
@@ -96,11 +149,22 @@ def saved(folder: Path, content: Any, name: str = "file") -> Path:
     return path
 
 
-def only(path: Path) -> Document:
-    (document,) = read(path)
+def read_single(path: Path, ocr: Any = "auto", limits: ReadLimits = DEFAULT_LIMITS) -> Document:
+    """Read a file and check that it holds exactly one document."""
+    (document,) = read(path, ocr, limits)
     return document
 
 
-def boxes(document: Document) -> list[list[float]]:
-    rounded: list[list[float]] = document.boxes.round(6).tolist()
-    return rounded
+def check_raises(path: Path, message: str) -> None:
+    """Check that reading a file raises a short `DocumentError` with the message and the path."""
+    with pytest.raises(DocumentError) as raised:
+        read_single(path)
+    assert message in str(raised.value)
+    assert str(path) in str(raised.value)
+    assert len(str(raised.value)) < 600
+
+
+def rounded_boxes(document: Document) -> list[list[float]]:
+    """Return the boxes of a document, rounded to six digits."""
+    boxes: list[list[float]] = document.boxes.round(6).tolist()
+    return boxes

@@ -1,32 +1,32 @@
-"""An OCR engine for tests: a picture's first pixel says whether it reads, crashes, hangs or eats memory."""
+"""OCR engine for tests that succeeds, crashes, hangs or exhausts memory, depending on the first pixel of the image."""
 
 import os
 import time
 
 from PIL import Image
 
-from formnet.io.ocr import Reading
+from formnet.io.ocr import OcrResult
 
 HARMLESS, CRASH, HANG, MEMORY = (255, 255, 255), (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 
 class Engine:
-    """Reads the same three words off every picture that does not kill it."""
+    """An engine that returns the same three words for every harmless image."""
 
     name = "poison 1"
 
-    def read(self, image: Image.Image) -> Reading:
-        kind = image.getpixel((0, 0))
-        if kind == CRASH:
+    def read(self, image: Image.Image) -> OcrResult:
+        pixel = image.getpixel((0, 0))
+        if pixel == CRASH:
             os.abort()
-        while kind == HANG:
+        while pixel == HANG:
             time.sleep(1)
-        if kind == MEMORY:
+        if pixel == MEMORY:
             [bytearray(2**28) for _ in range(256)]  # 64 GiB
         boxes = [(10.0, 10.0, 60.0, 20.0), (10.0, 30.0, 60.0, 40.0), (10.0, 50.0, 60.0, 60.0)]
-        return Reading(["acme", "total", "9.00"], boxes, [0.9, 0.8, 0.7])
+        return OcrResult(["acme", "total", "9.00"], boxes, [0.9, 0.8, 0.7])
 
 
-def draw(kind: tuple[int, int, int]) -> Image.Image:
-    """Draw a picture that does to the engine what it should."""
-    return Image.new("RGB", (200, 200), kind)
+def draw(color: tuple[int, int, int]) -> Image.Image:
+    """Create an image of one color, which determines the behavior of the engine."""
+    return Image.new("RGB", (200, 200), color)

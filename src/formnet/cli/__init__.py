@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before a command runs, so that `--help` answers at once."""
+"""The command line. Heavy packages are imported inside commands, so that `--help` is fast."""
 
 import sys
 
@@ -8,26 +8,26 @@ from formnet.cli import bulk, data, doctor, evaluate, experiments, extract, mode
 
 app = typer.Typer(
     name="formnet",
-    help="Fields out of forms, receipts and invoices.",
+    help="Extract fields from forms, receipts and invoices.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
     extract.extract,
-    models.compact,
+    models.quantize,
     models.export,
     doctor.doctor,
     serve.serve,
     train.train,
     train.pretrain,
     evaluate.evaluate,
-    evaluate.end_to_end,
+    evaluate.evaluate_ocr,
     evaluate.label,
-    experiments.experiment,
+    experiments.run_seeds,
     experiments.compare,
     experiments.ablate,
-    experiments.curve,
+    experiments.learning_curve,
     bulk.bulk,
 ):
     app.command()(command)
@@ -36,8 +36,8 @@ app.add_typer(view.app, name="view")
 
 
 @app.callback(invoke_without_command=True)
-def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
-    """Fields out of forms, receipts and invoices."""
+def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    """Extract fields from forms, receipts and invoices."""
     if version:
         from formnet import __version__
 
@@ -56,11 +56,11 @@ def run(app: typer.Typer) -> None:
 
     try:
         app()
-    except (FormNetError, OSError) as error:  # what a user got wrong, or the disk
+    except (FormNetError, OSError) as error:
         typer.echo(f"formnet: {error}", err=True)
         sys.exit(2)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "formnet":
             raise
-        typer.echo(f"formnet: this needs {error.name}, which is not installed; formnet doctor says more.", err=True)
+        typer.echo(f"formnet: {error.name} is not installed. Run formnet doctor for details.", err=True)
         sys.exit(2)

@@ -1,100 +1,116 @@
-"""`formnet evaluate`, `end-to-end` and `label`: a trained model against documents."""
+"""`formnet evaluate`, `evaluate-ocr` and `label`: run a trained model on a corpus."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from formnet.cli.figures import Orders, Out, prepare, print_json, write_figures
 from formnet.cli.options import AsJson, CorpusSpec, Model, ReadingOrder
+from formnet.cli.results import Orders, Out, configure_runtime, print_json, write_results
 
 
 def evaluate(
     model: Model,
     corpus: CorpusSpec,
     order: Orders = None,
-    pictures: Annotated[
-        Path | None, typer.Option(help="A folder for pictures: reliability, and a page per document with mistakes.")
+    error_pages: Annotated[
+        Path | None,
+        typer.Option(help="Folder for images: a reliability diagram, and each page with missed or spurious entities."),
     ] = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a trained model: entities, words, fields, calibration."""
-    prepare()
+    """Evaluate a trained model: entity, word and field scores, and calibration."""
+    configure_runtime()
     from formnet.datasets import open_corpus
     from formnet.datasets.alignment import with_entities
-    from formnet.evaluation.evaluate import judge, report, unknown_labels
+    from formnet.evaluation.evaluate import compute_metrics, predict_and_compare, unknown_labels
     from formnet.extraction.extractor import Extractor
 
     extractor = Extractor.from_pretrained(model)
-    # A value that was learned everywhere is right wherever it stands.
-    occurrences: Literal["best", "all"] = "all" if extractor.model.config.everywhere else "best"
-    results: dict[str, Any] = {}
-    for name in order or [ReadingOrder.given]:
-        opened = open_corpus(corpus, name.value)
-        judged, scheme = judge(extractor, with_entities(opened, occurrences))
-        results[name.value] = report(judged, scheme)
-        unknown = unknown_labels(judged, {*scheme.entity_types, *opened.untagged})
+    # A model trained on all occurrences of a value may predict any of them.
+    occurrences: Literal["best", "all"] = "all" if extractor.model.config.get_task().label_all_occurrences else "best"
+    by_order: dict[str, Any] = {}
+    for reading_order in order or [ReadingOrder.given]:
+        opened = open_corpus(corpus, reading_order.value)
+        name = str(reading_order.value)
+        results, scheme = predict_and_compare(extractor, with_entities(opened, occurrences))
+        by_order[name] = compute_metrics(results, scheme)
+        unknown = unknown_labels(results, {*scheme.entity_types, *opened.untagged})
         if unknown:
             labels = ", ".join(f"{label} ({count:,})" for label, count in unknown.items())
-            typer.echo(f"{model} does not know, and is not scored by: {labels}", err=True)
-            results[name.value]["unknown_labels"] = unknown
-        if pictures is not None:
-            from formnet.evaluation.pictures import draw_all
+            typer.echo(f"{model}: labels that the model does not have are not scored: {labels}", err=True)
+            by_order[name]["unknown_labels"] = unknown
+        if error_pages is not None:
+            from formnet.evaluation.error_pages import draw_error_pages
 
-            count = draw_all(judged, results[name.value], pictures / name.value)
-            typer.echo(f"{count} pictures in {pictures / name.value}", err=True)
-    told = {"model": model, "corpus": corpus, "orders": results}
-    write_figures(told, out)
+            count = draw_error_pages(results, by_order[name], error_pages / name)
+            typer.echo(f"{error_pages / name}: {count} images written", err=True)
+    record = {"model": model, "corpus": corpus, "orders": by_order}
+    write_results(record, out)
     if as_json:
-        print_json(told)
+        print_json(record)
     else:
-        _table(told)
+        _print_table(record)
 
 
-def end_to_end(
+def evaluate_ocr(
     model: Model,
     corpus: CorpusSpec,
     ocr: Annotated[
-        list[str] | None, typer.Option(help="An OCR engine; give it several times. Else all installed.")
+        list[str] | None, typer.Option(help="OCR engine; repeat for several. Default: all installed engines.")
     ] = None,
     out: Out = None,
 ) -> None:
-    """Score fields from the pictures of a corpus, with each OCR engine and with the corpus's own words."""
-    prepare()
+    """Measure the effect of OCR on field scores: page images read by each engine against the words of the corpus."""
+    configure_runtime()
     from formnet.datasets import open_corpus
-    from formnet.evaluation.end_to_end import end_to_end as measure
+    from formnet.evaluation import ocr_impact
     from formnet.extraction.extractor import Extractor
     from formnet.io.ocr import ENGINES, find_engine, is_installed
 
     opened = open_corpus(corpus)
     documents = [d for d in opened if d.fields and len(d.pages) == 1 and d.pages[0].image is not None]
     if not documents:
-        raise typer.BadParameter(f"{corpus}: no document has both a picture and keyed-in values")
+        raise typer.BadParameter(
+            f"{corpus}: no document with one page, an image and field values. Use another corpus or split."
+        )
     extractor = Extractor.from_pretrained(model)
     head = extractor.head_for(opened.entity_types or [name for d in documents for name in d.fields])
     engines = [find_engine(name) for name in (ocr or [name for name in ENGINES if is_installed(name)])]
-    told = {"model": model, "corpus": corpus, **measure(extractor, documents, engines, head)}
-    write_figures(told, out)
-    print_json(told)
+    record = {"model": model, "corpus": corpus, **ocr_impact.evaluate_ocr(extractor, documents, engines, head)}
+    write_results(record, out)
+    print_json(record)
 
 
 def label(
     model: Model,
     corpus: CorpusSpec,
-    output: Annotated[Path, typer.Argument(help="A file to write: .jsonl, .jsonl.gz, .parquet or .label-studio.json.")],
-    least: Annotated[
+    output: Annotated[Path, typer.Argument(help="File to write: .jsonl, .jsonl.gz, .parquet or .label-studio.json.")],
+    min_score: Annotated[
         float,
-        typer.Option("--drop-below", min=0, max=1, help="Leave out what is less likely; below 0.3 all is."),
+        typer.Option(
+            "--drop-below",
+            min=0,
+            max=1,
+            help="Drop entities with a lower confidence; those below 0.3 are always dropped.",
+        ),
     ] = 0.0,
-    sure: Annotated[
+    min_mean_score: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Leave out documents without entities, or with less likely ones on average."),
+        typer.Option(
+            "--min-mean-score",
+            min=0,
+            max=1,
+            help="Drop documents with a lower mean confidence, and those without entities.",
+        ),
     ] = 0.0,
-    most: Annotated[int | None, typer.Option("--documents", min=1, help="Look at so many and stop.")] = None,
+    max_documents: Annotated[
+        int | None, typer.Option("--documents", min=1, help="Maximum documents to read from the corpus.")
+    ] = None,
 ) -> None:
-    """Write a corpus with what a model finds in it: for people to mend, or for another model to learn from."""
-    prepare()
+    """Write a corpus with the entities that a model predicts, for correction or as training data."""
+    configure_runtime()
     from itertools import islice
 
     from formnet.datasets import open_corpus
@@ -102,27 +118,27 @@ def label(
     from formnet.io.writers import write
 
     extractor = Extractor.from_pretrained(model)
-    labeled = extractor.label(islice(open_corpus(corpus), most), least)
-    found = (document for document in labeled if not sure or mean_score(document) >= sure)
-    count = write(found, output, model_version=model)  # guesses, which Label Studio keeps apart from what people say
+    labeled = extractor.annotate(islice(open_corpus(corpus), max_documents), min_score)
+    kept = (document for document in labeled if not min_mean_score or mean_score(document) >= min_mean_score)
+    count = write(kept, output, model_version=model)  # Label Studio then shows them as predictions, not annotations
     typer.echo(f"{count} documents → {output}")
 
 
-def _table(result: dict[str, Any]) -> None:
-    for order, scores in result["orders"].items():
+def _print_table(record: dict[str, Any]) -> None:
+    for order, scores in record["orders"].items():
         for kind in ("entities", "fields"):
             if kind not in scores:
                 continue
             part = scores[kind]
             low, high = part["interval"]
-            typer.echo(f"{kind}, {order} order, {scores['documents']} documents")
+            typer.echo(f"{kind}, {order} order, {scores['documents']} documents: precision, recall, F1, correct / gold")
             for label, row in [*part["per_type"].items(), ("all", part)]:
                 shares = "  ".join(f"{row[name]:7.2%}" for name in ("precision", "recall", "f1"))
-                typer.echo(f"  {label:24} {shares}   {row['right']:,} of {row['gold']:,}")
-            typer.echo(f"  F1 between {low:.2%} and {high:.2%} (95 %, other documents)")
+                typer.echo(f"  {label:24} {shares}   {row['right']:,} / {row['gold']:,}")
+            typer.echo(f"  95 % bootstrap interval of F1: {low:.2%} to {high:.2%}")
         calibration = scores["calibration"]
         passing = calibration["at_99_percent_precision"]
         typer.echo(
-            f"  calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of entities are surer than "
-            f"{passing['threshold']:.3f}, and 99 % of those are right"
+            f"  expected calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of entities have a "
+            f"confidence of at least {passing['threshold']:.3f}, at 99 % precision"
         )

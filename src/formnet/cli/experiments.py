@@ -1,4 +1,4 @@
-"""`formnet experiment`, `compare`, `ablate`, `curve`: runs that belong together, with their spread."""
+"""`formnet run-seeds`, `compare`, `ablate` and `learning-curve`: several training runs with a common result."""
 
 import json
 from pathlib import Path
@@ -6,104 +6,114 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formnet.cli.figures import Orders, Out, prepare, print_json, write_figures
 from formnet.cli.options import ReadingOrder
+from formnet.cli.results import Orders, Out, configure_runtime, print_json, write_results
 from formnet.cli.train import Config, Overrides
 
 if TYPE_CHECKING:
     from formnet.document.reading_order import Order
 
-Test = Annotated[str, typer.Option("--test", metavar="CORPUS", help="What to score on, as in funsd:data/funsd@test.")]
-Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Train with this seed; give it several times.")]
+Test = Annotated[str, typer.Option("--test", metavar="CORPUS", help="Corpus to score on, as in funsd:data/funsd@test.")]
+Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Random seed; repeat for several.")]
 
 
-def experiment(
+def run_seeds(
     config: Config, test: Test, seed: Seeds = None, order: Orders = None, override: Overrides = None, out: Out = None
 ) -> None:
-    """Train one configuration with several seeds and score it on test documents."""
-    prepare(training=True)
+    """Train one configuration with several seeds (default: 0, 1 and 2) and score it on test documents."""
+    configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
-    from formnet.training.experiments.repeat import repeat
+    from formnet.training.experiments.run_seeds import run_seeds as run_experiment
 
     run = load_settings(FineTuning, config, override or ())
-    result = repeat(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
-    _give({"config": run.model_dump(mode="json"), **result}, out)
+    result = run_experiment(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
+    _output({"config": run.model_dump(mode="json"), **result}, out)
 
 
 def compare(
     config: Config,
-    variants: Annotated[Path, typer.Argument(help="YAML: names, each with the settings that it overrides.")],
+    variants: Annotated[Path, typer.Argument(help="YAML file with names of variants and lists of their overrides.")],
     seed: Seeds = None,
     test: Annotated[
         str | None,
-        typer.Option(metavar="CORPUS", help="Score on these instead, for a figure; no choice should follow from it."),
+        typer.Option(
+            metavar="CORPUS", help="Corpus to score on instead of held-out documents, for reporting, not for selection."
+        ),
     ] = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
-    """Try choices one by one, judged on the held-out part of training."""
-    prepare(training=True)
+    """Train variants of a configuration, and score them on the held-out part of the training documents."""
+    configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
-    from formnet.training.experiments.compare import compare as run_all
+    from formnet.training.experiments.compare import compare as run_experiment
     from formnet.training.experiments.compare import read_variants
 
     common = load_settings(FineTuning, config, override or ())
-    result = run_all(config, read_variants(variants), seed or [0], test, override or ())
-    _give({"config": common.model_dump(mode="json"), **result}, out)
+    result = run_experiment(config, read_variants(variants), seed or [0], test, override or ())
+    _output({"config": common.model_dump(mode="json"), **result}, out)
 
 
 def ablate(
     config: Config,
     test: Test,
     seed: Seeds = None,
-    trained_in: Annotated[list[ReadingOrder] | None, typer.Option(help="Train in this reading order.")] = None,
-    order: Orders = None,
+    trained_in: Annotated[
+        list[ReadingOrder] | None, typer.Option(help="Reading order for training; repeat for several. Default: given.")
+    ] = None,
+    order: Annotated[
+        list[ReadingOrder] | None, typer.Option(help="Reading order for scoring; repeat for several. Default: all.")
+    ] = None,
     variant: Annotated[
-        list[str] | None, typer.Option(help="Only this one, as in 'ETC + GCN'; what else is in --out stays.")
+        list[str] | None,
+        typer.Option(help="Variant to train, such as 'ETC + GCN'; other rows in --out are kept. Default: all."),
     ] = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
-    """Train with and without Rich Attention and super-tokens: the paper's 2×2, in good and bad order."""
-    prepare(training=True)
+    """Train with and without Rich Attention and super-tokens, as in the paper's ablation, in several reading orders."""
+    configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
-    from formnet.training.experiments.ablation import VARIANTS, beside, refuse_others
-    from formnet.training.experiments.ablation import ablate as run_all
+    from formnet.training.experiments.ablation import VARIANTS, check_same_settings, merge_rows
+    from formnet.training.experiments.ablation import ablate as run_experiment
 
     run = load_settings(FineTuning, config, override or ())
     trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
     seeds = seed or [0]
     old = json.loads(out.read_text(encoding="utf-8")) if variant and out is not None and out.is_file() else None
     if old is not None:
-        refuse_others(old, test, seeds, run)
-    result = run_all(run, test, seeds, trained, scored, variant or tuple(VARIANTS))
+        check_same_settings(old, test, seeds, run)
+    result = run_experiment(run, test, seeds, trained, scored, variant or tuple(VARIANTS))
     if old is not None:
-        result = beside(result, old)
-    _give({"config": run.model_dump(mode="json"), **result}, out)
+        result = merge_rows(result, old)
+    _output({"config": run.model_dump(mode="json"), **result}, out)
 
 
-def curve(
+def learning_curve(
     config: Config,
     test: Test,
-    documents: Annotated[list[int] | None, typer.Option(min=1, help="Train on so many; give it several times.")] = None,
+    documents: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Number of training documents; repeat for several. Default: 10, 50 and 100."),
+    ] = None,
     seed: Seeds = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
-    """Train on few and on all documents: how many labels are enough."""
-    prepare(training=True)
+    """Train on subsets of the documents and on all of them, and score each on test documents."""
+    configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
-    from formnet.training.experiments.curve import learning_curve
+    from formnet.training.experiments.learning_curve import learning_curve as run_experiment
 
     run = load_settings(FineTuning, config, override or ())
-    result = learning_curve(run, test, documents or [10, 50, 100], seed or [0])
-    _give({"config": run.model_dump(mode="json"), **result}, out)
+    result = run_experiment(run, test, documents or [10, 50, 100], seed or [0])
+    _output({"config": run.model_dump(mode="json"), **result}, out)
 
 
 def _orders(chosen: list[ReadingOrder]) -> list["Order"]:
     return [order.value for order in chosen]
 
 
-def _give(result: dict[str, Any], out: Path | None) -> None:
-    write_figures(result, out)
+def _output(result: dict[str, Any], out: Path | None) -> None:
+    write_results(result, out)
     print_json(result)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formnet.cli.figures import prepare
-from formnet.cli.options import DayFirst, Ocr
+from formnet.cli.options import DayFirst, MinScore, Ocr
+from formnet.cli.results import configure_runtime
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from formnet.document import Document
     from formnet.extraction.extractor import Extractor
 
+#: Documents read before they are scored: enough for batches, few enough to show progress.
+_CHUNK = 16
 
-class Output(StrEnum):
-    """How fields are told."""
+
+class OutputFormat(StrEnum):
+    """Output formats of `formnet extract`."""
 
     table = "table"
     json = "json"
@@ -30,65 +33,67 @@ class Output(StrEnum):
 
 
 def extract(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PDFs, pictures, OCR output, or folders.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PDFs, images, OCR output, or folders of them.")],
     model: Annotated[
-        str, typer.Option(help="A shipped model's name, a folder that formnet train wrote, or a Hub repository.")
+        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or Hub repository.")
     ] = "receipts",
     ocr: Ocr = "auto",
-    form: Annotated[Output | None, typer.Option("--format", help="A table on a terminal, else JSON.")] = None,
-    output: Annotated[Path | None, typer.Option("--out", "-o", help="Write here instead of printing.")] = None,
-    overlay: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw the fields onto the pages.")] = None,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one HTML file to look through.")] = None,
-    min_score: Annotated[
-        float, typer.Option(min=0, max=1, help="Fields less sure than this are marked for review.")
-    ] = 0.0,
+    output_format: Annotated[
+        OutputFormat | None,
+        typer.Option(
+            "--format", help="Output format. Default: by the suffix of --out, a table on a terminal, else json."
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--out", "-o", help="Output file. Default: standard output.")] = None,
+    overlay: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for page images with the fields drawn on them.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report to write.")] = None,
+    min_score: MinScore = 0.0,
     day_first: DayFirst = None,
 ) -> None:
-    """Read documents and give their fields; exit with 1 if some file could not be read."""
-    prepare()
+    """Extract fields from documents. Exits with status 1 if a file could not be read."""
+    configure_runtime()
     from formnet.extraction.extractor import Extractor
-    from formnet.extraction.output import Writer
+    from formnet.extraction.output import OutputWriter
 
     paths = list(_expand(files))
-    if form is None:
-        form = _by_name(output) or (Output.table if output is None and sys.stdout.isatty() else Output.json)
-    if form == Output.table and output is not None:
-        raise typer.BadParameter("a table is for terminals; write json, jsonl or csv to a file")
-    extractor = Extractor.from_pretrained(model, ocr=ocr, day_first=day_first)
+    if output_format is None:
+        is_terminal = output is None and sys.stdout.isatty()
+        output_format = _format_of(output) or (OutputFormat.table if is_terminal else OutputFormat.json)
+    if output_format == OutputFormat.table and output is not None:
+        raise typer.BadParameter("a table can only be printed. Use json, jsonl or csv with --out")
+    extractor = Extractor.from_pretrained(model, ocr=ocr, min_score=min_score, day_first=day_first)
     failed: list[Path] = []
-    kept: list[Document] = []
-    names: dict[str, str] = {}
+    reported: list[Document] = []
+    overlay_names: dict[str, str] = {}
     if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8", newline="")  # for programs, whatever this machine's language
+        sys.stdout.reconfigure(encoding="utf-8", newline="")  # independent of the locale
     target = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
     with target if output else nullcontext():
-        writer = None if form == Output.table else Writer(target, form.value, min_score)
-        for document in extractor.label(_read_all(paths, extractor, failed), chunk=_CHUNK):
+        writer = None if output_format == OutputFormat.table else OutputWriter(target, output_format.value)
+        for document in extractor.annotate(_read_files(paths, extractor, failed), chunk=_CHUNK):
             if writer:
                 writer.write(document)
             else:
-                _print(document, min_score)
+                _print_table(document)
             if overlay:
-                _draw(document, overlay, min_score, names)
+                _draw_overlays(document, overlay, overlay_names)
             if report:
-                kept.append(document)
+                reported.append(document)
         if writer:
             writer.close()
     if report:
         from formnet.visualization.report import write_report
 
-        write_report(kept, report, min_score, f"model {model}")
+        write_report(reported, report, f"model {model}")
     if failed:
-        typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read, or only in part.", err=True)
+        typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read completely.", err=True)
         raise typer.Exit(1)
 
 
-#: Documents read before the network looks at them: enough for batches, few enough to see progress.
-_CHUNK = 16
-
-
-def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> "Iterator[Document]":
-    """Read file after file; what cannot be read is told and passed over."""
+def _read_files(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> "Iterator[Document]":
+    """Yield the documents of all files; report and skip what cannot be read."""
     from rich.console import Console
     from rich.progress import track
 
@@ -97,80 +102,81 @@ def _read_all(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> 
     from formnet.io.readers import read_each
 
     console = Console(stderr=True)
-    shown = len(paths) > 1 and console.is_terminal
-    for path in track(paths, "reading", console=console, transient=True) if shown else paths:
+    show_progress = len(paths) > 1 and console.is_terminal
+    for path in track(paths, "reading", console=console, transient=True) if show_progress else paths:
         try:
-            for document in read_each(path, extractor.ocr):
+            for document in read_each(path, extractor.ocr, extractor.limits):
                 if isinstance(document, Document):
                     yield document
                 else:
-                    _tell(path, document, failed)
+                    _report_error(path, document, failed)
         except (FormNetError, OSError) as error:
-            _tell(path, error, failed)
+            _report_error(path, error, failed)
 
 
-def _tell(path: Path, error: Exception, failed: list[Path]) -> None:
+def _report_error(path: Path, error: Exception, failed: list[Path]) -> None:
     failed.append(path)
     message = str(error)
     typer.echo(f"formnet: {message if str(path) in message else f'{path}: {message}'}", err=True)
 
 
 def _expand(files: list[Path]) -> Iterator[Path]:
-    """Give files as they are, and what a folder holds or a pattern finds, sorted; if there is none, it is a mistake."""
+    """Expand folders and glob patterns, in sorted order; raise if one contains no readable file."""
     from formnet.errors import DocumentError
-    from formnet.io.readers import SUFFIXES, readable
+    from formnet.io.file_types import SUFFIXES
+    from formnet.io.readers import find_files
 
     for file in files:
         if file.is_dir():
-            found = readable(file)
+            matches = find_files(file)
         elif not file.exists() and not {"*", "?", "["}.isdisjoint(str(file)):
-            found = sorted(Path(file.anchor).glob(str(file.relative_to(file.anchor))))
+            matches = sorted(Path(file.anchor).glob(str(file.relative_to(file.anchor))))
         else:
-            found = [file]
-        if not found:
-            raise DocumentError(f"{file}: holds no file that can be read; known are {', '.join(SUFFIXES)}.")
-        yield from found
+            matches = [file]
+        if not matches:
+            raise DocumentError(f"{file}: contains no readable file. Supported suffixes: {', '.join(SUFFIXES)}.")
+        yield from matches
 
 
-def _by_name(output: Path | None) -> Output | None:
+def _format_of(output: Path | None) -> OutputFormat | None:
     suffix = output.suffix.lower().lstrip(".") if output else ""
-    return Output(suffix) if suffix in ("json", "jsonl", "csv") else None
+    return OutputFormat(suffix) if suffix in ("json", "jsonl", "csv") else None
 
 
-def _print(document: "Document", least: float) -> None:
+def _print_table(document: "Document") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from formnet.extraction.output import needs_review, rows
+    from formnet.extraction.output import format_value, to_output
 
-    table = Table(title=_plain(document.id), title_justify="left", title_style="bold")
+    table = Table(title=_printable(document.id), title_justify="left", title_style="bold")
     for name in ("field", "text", "value"):
         table.add_column(name, overflow="fold")
-    for name in ("page", "sure", "OCR"):
+    for name in ("page", "confidence", "OCR"):
         table.add_column(name, justify="right")
-    for entity, row in zip(document.entities, rows(document, least), strict=True):
-        sure, ocr = ("" if score is None else f"{score:.2f}" for score in (entity.score, entity.ocr_score))
-        review = needs_review(entity, least)
-        value = f"{row[4]} ?" if row[5] else row[4]
-        cells = (_plain(entity.label), _plain(entity.text), _plain(value), str(row[1]))
-        table.add_row(*cells, f"{sure} ?" if review else sure, ocr, style="yellow" if review else None)
+    for entity in to_output(document).entities:
+        confidence, ocr = ("" if score is None else f"{score:.2f}" for score in (entity.score, entity.ocr_score))
+        value = format_value(entity.value) + (" ?" if entity.value is not None and entity.value.ambiguous else "")
+        cells = (_printable(entity.label), _printable(entity.text), _printable(value), str(entity.page))
+        style = "yellow" if entity.review else None
+        table.add_row(*cells, f"{confidence} ?" if entity.review else confidence, ocr, style=style)
     if document.entities:
         Console().print(table)
     else:
-        text_source = {page.text_source for page in document.pages if page.text_source}
-        how = f", read by {', '.join(sorted(text_source))}" if text_source else ""
-        Console().print(_plain(f"{document.id}: no field found among {document.num_words} words{how}."))
+        sources = sorted({page.text_source for page in document.pages if page.text_source})
+        source = f" (text from {', '.join(sources)})" if sources else ""
+        Console().print(_printable(f"{document.id}: no fields found in {document.num_words} words{source}."))
 
 
-def _plain(text: str) -> "Text":
-    """Keep what a document says from commanding the terminal."""
+def _printable(text: str) -> "Text":
+    """Replace control characters, which could drive the terminal."""
     from rich.text import Text
 
     return Text("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
-def _draw(document: "Document", folder: Path, least: float, names: dict[str, str]) -> None:
+def _draw_overlays(document: "Document", folder: Path, names: dict[str, str]) -> None:
     from formnet.visualization.overlay import save_overlays
 
-    for file in save_overlays(document, folder, least, names):
-        typer.echo(f"drawn: {file}", err=True)
+    for file in save_overlays(document, folder, names):
+        typer.echo(f"overlay: {file}", err=True)

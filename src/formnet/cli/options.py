@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 import re
 from enum import StrEnum
@@ -17,23 +17,24 @@ CorpusSpecs = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A shipped model's name, a folder, or a Hub repository.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or Hub repository.")]
 Ocr = Annotated[
     str,
     typer.Option(
-        help="For pages that are pictures: auto, rapidocr, tesseract (German: tesseract:deu), or yours as module:Class."
+        help="OCR engine for scanned pages: auto, rapidocr, tesseract, tesseract:deu for German, or module:Class."
     ),
 ]
+MinScore = Annotated[float, typer.Option(min=0, max=1, help="Confidence below which a field is marked for review.")]
 DayFirst = Annotated[
     bool | None,
-    typer.Option("--day-first/--month-first", help="How to read 03/04/2019; else as the model knows it."),
+    typer.Option("--day-first/--month-first", help="How to read 03/04/2019. Default: as the model was trained."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of whatever is random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 
 
 class ReadingOrder(StrEnum):
-    """The order in which words are read."""
+    """Reading orders of a page's words."""
 
     given = "given"
     raster = "raster"
@@ -43,13 +44,13 @@ class ReadingOrder(StrEnum):
 OrderOption = Annotated[ReadingOrder, typer.Option(help="Reading order of each page's words.")]
 
 
-def size(text: str) -> int:
-    """Read a size as people write it.
+def parse_size(text: str) -> int:
+    """Parse a size in bytes.
 
-    >>> size("20MiB"), size("1.5 MB"), size("4096")
+    >>> parse_size("20MiB"), parse_size("1.5 MB"), parse_size("4096")
     (20971520, 1500000, 4096)
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?i?b?)", text.strip().lower())
     if match is None or match[2] not in _UNITS:
-        raise typer.BadParameter(f"{text!r} is no size; write it as 20MiB, 500kB or 4096.")
+        raise typer.BadParameter(f"{text!r} is not a size. Write it as 20MiB, 500kB or 4096.")
     return int(float(match[1]) * _UNITS[match[2]])

@@ -1,4 +1,4 @@
-"""`formnet serve`: a service over HTTP, and a page to try it on."""
+"""`formnet serve`: an HTTP service with a web page."""
 
 import os
 import signal
@@ -8,43 +8,58 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import Ocr, size
+from formnet.cli.options import Ocr, parse_size
 
 
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A shipped model's name, a folder, or a Hub repository; give it again for several."),
+        typer.Option(help="Name of a shipped model, folder, or Hub repository; repeat for several. Default: receipts."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere: give keys.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
-    replicas: Annotated[int, typer.Option(min=1, help="Copies of each network, and of the reader.")] = 1,
-    warm_up: Annotated[bool, typer.Option(help="Compile networks first: twice as fast, half a minute later.")] = True,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces, which should have API keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
+    replicas: Annotated[int, typer.Option(min=1, help="Replicas of each model, and of the reader.")] = 1,
+    warm_up: Annotated[
+        bool, typer.Option(help="Compile the models first: twice as fast, half a minute longer to start.")
+    ] = True,
     ocr: Ocr = "auto",
     api_key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keys, one a line; FORMNET_API_KEYS has more.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File of API keys, one per line, in addition to FORMNET_API_KEYS."),
     ] = None,
-    max_queue: Annotated[int, typer.Option(min=1, help="Documents that may wait; others are told to come back.")] = 64,
-    max_bytes: Annotated[int, typer.Option(metavar="SIZE", parser=size, help="Of a request.")] = "20MiB",  # type: ignore[assignment] # the parser makes it a number
-    max_pages: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20,
-    max_words: Annotated[int, typer.Option(min=1, help="Of a document.")] = 20_000,
-    max_pixels: Annotated[int, typer.Option(min=1, help="Of a picture.")] = 50_000_000,
-    max_memory: Annotated[int, typer.Option(metavar="SIZE", parser=size, help="For reading a document.")] = "2GiB",  # type: ignore[assignment]
-    seconds: Annotated[float, typer.Option(min=0.1, help="To send a request, and to read a document.")] = 60,
+    max_queue: Annotated[
+        int, typer.Option(min=1, help="Maximum documents in each queue; further requests receive status 503.")
+    ] = 64,
+    max_bytes: Annotated[
+        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum size of a request.")
+    ] = "20MiB",  # type: ignore[assignment] # the parser converts it
+    max_pages: Annotated[int, typer.Option(min=1, help="Maximum pages per document.")] = 20,
+    max_words: Annotated[int, typer.Option(min=1, help="Maximum words per document.")] = 20_000,
+    max_pixels: Annotated[int, typer.Option(min=1, help="Maximum pixels per image.")] = 50_000_000,
+    max_memory: Annotated[
+        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
+    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Maximum seconds to receive a request, and to read a document.")
+    ] = 60,
 ) -> None:
-    """Give the fields of documents over HTTP; Ctrl-C ends it."""
+    """Extract fields from documents over HTTP, until interrupted by Ctrl-C."""
     from formnet.errors import SettingsError
 
     try:
-        from formnet.scale.service.app import running
+        from formnet.scale.service.app import run_service
     except ImportError as error:
-        raise SettingsError(f"serving needs more packages ({error}); run pip install 'formnet[scale]'.") from error
+        raise SettingsError(
+            f"the service requires additional packages ({error}). Run pip install 'formnet[scale]'."
+        ) from error
     from pydantic import ValidationError
 
-    from formnet.scale.service.settings import Settings
+    from formnet.scale.service.settings import ServiceSettings
 
     try:
-        settings = Settings(
+        settings = ServiceSettings(
             models=model or ["receipts"],
             replicas=replicas,
             warm_up=warm_up,
@@ -56,17 +71,18 @@ def serve(
             max_words=max_words,
             max_pixels=max_pixels,
             max_memory=max_memory,
-            seconds=seconds,
+            timeout=timeout,
         )
     except ValidationError as error:
-        fault = error.errors()[0]
-        place = "".join(f"{part}: ".replace("_", "-") for part in fault["loc"][:1])
-        raise SettingsError(f"{place}{fault['msg'].removeprefix('Value error, ')}") from error
-    ended = threading.Event()
-    with running(settings, host, port):
-        for number in (signal.SIGINT, signal.SIGTERM):  # Ray has its own until now
-            signal.signal(number, lambda *_: ended.set())
+        first = error.errors()[0]
+        option = "".join(f"{part}: ".replace("_", "-") for part in first["loc"][:1])
+        raise SettingsError(f"{option}{first['msg'].removeprefix('Value error, ')}") from error
+    stopped = threading.Event()
+    with run_service(settings, host, port):
+        for number in (signal.SIGINT, signal.SIGTERM):  # replaces the handlers that Ray installed
+            signal.signal(number, lambda *_: stopped.set())
         folder = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray/session_latest/logs/serve"  # noqa: S108 - Ray's
-        typer.echo(f"FormNet answers at http://{f'[{host}]' if ':' in host else host}:{port}/ and logs to {folder}")
-        ended.wait()
-        typer.echo("Ending; what is under way is finished first.")
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        typer.echo(f"FormNet is listening on {address} and logs to {folder}")
+        stopped.wait()
+        typer.echo("Shutting down after the current requests.")

@@ -1,23 +1,25 @@
-"""`formnet train` and `formnet pretrain`: learning, from one YAML file."""
+"""`formnet train` and `formnet pretrain`, configured by one YAML file."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from formnet.cli.figures import Out, prepare, write_figures
+from formnet.cli.results import Out, configure_runtime, write_results
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's settings, a YAML file.")]
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file with the settings of the run.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Override a setting, as in optimization.learning_rate=3e-5."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Override a setting, as in optimization.learning_rate=3e-5; repeatable."
+    ),
 ]
-Resume = Annotated[bool, typer.Option(help="Go on from the last checkpoint in the output folder.")]
+Resume = Annotated[bool, typer.Option(help="Resume from the last checkpoint in the output folder.")]
 
 
 def train(config: Config, override: Overrides = None, resume: Resume = True) -> None:
-    """Learn to find the entities of labeled documents."""
-    prepare(training=True)
+    """Fine-tune a model on labeled documents."""
+    configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
     from formnet.training.finetune import finetune
 
@@ -25,13 +27,13 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
 
 
 def pretrain(config: Config, override: Overrides = None, resume: Resume = True, out: Out = None) -> None:
-    """Learn to guess masked words of unlabeled pages; under torchrun, on several processes."""
-    prepare(training=True)
+    """Pre-train a masked language model on unlabeled pages; run under torchrun for several processes."""
+    configure_runtime(training=True)
     from formnet.training import PreTraining, load_settings
-    from formnet.training.pretrain import pretrain as run
-    from formnet.training.trainer import this_process
+    from formnet.training.pretrain import pretrain as run_pretraining
+    from formnet.training.trainer import process_rank
 
     settings = load_settings(PreTraining, config, override or ())
-    curve = run(settings, resume=resume)
-    if this_process()[0] == 0:
-        write_figures({"config": settings.model_dump(mode="json"), **curve}, out)
+    curve = run_pretraining(settings, resume=resume)
+    if process_rank() == 0:
+        write_results({"config": settings.model_dump(mode="json"), **curve}, out)

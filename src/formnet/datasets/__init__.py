@@ -1,9 +1,9 @@
-"""A labeled corpus → labeled Documents. One file a corpus, called by the file's name: `kind:path@split`.
+"""Labeled corpora as `Document` objects, one module per corpus, addressed as `kind:path@split`.
 
     >>> parse_spec("funsd:data/funsd@train")
     ('funsd', PosixPath('data/funsd'), 'train')
 
-A kind of corpus is a module here with a `Corpus` subclass named `CORPUS`, listed in `KINDS`.
+Each kind is the name of a module in this package that defines a `Corpus` subclass as `CORPUS` and is listed in `KINDS`.
 """
 
 from importlib import import_module
@@ -16,27 +16,28 @@ from formnet.errors import CorpusError
 
 __all__ = ["KINDS", "Corpus", "open_corpus", "parse_spec"]
 
-#: Kinds of corpora, each the name of a module in this package.
+#: Supported corpus kinds; each is a module in this package.
 KINDS = ("adbuy", "cord", "files", "funsd", "jsonl", "label_studio", "sroie", "values", "xfund")
 
 
 def open_corpus(spec: str, order: Order = "given", seed: int = 0) -> Corpus:
-    """Find the corpus that `kind:path@split` names; without a split, all of them."""
+    """Open the corpus that `kind:path@split` refers to; without a split, open all splits."""
     kind, path, split = parse_spec(spec)
     if kind not in KINDS:
-        raise CorpusError(f"{spec}: {kind!r} is no kind of corpus; known are {', '.join(KINDS)}.")
+        raise CorpusError(f"{spec}: unknown corpus kind {kind!r}. Use one of {', '.join(KINDS)}.")
     corpus = cast(type[Corpus], import_module(f"{__name__}.{kind}").CORPUS)
     return corpus(path, split, order=order, seed=seed)
 
 
 def parse_spec(spec: str) -> tuple[str, Path, str | None]:
-    """Take `kind:path@split` apart; an @ inside a folder's name is part of the path."""
+    """Split `kind:path@split` into its parts; an @ in a folder name belongs to the path."""
     kind, colon, rest = spec.partition(":")
     if not colon or not kind or not rest:
-        raise CorpusError(f"{spec!r} names no corpus; write kind:path or kind:path@split, as in funsd:data/funsd@test.")
+        raise CorpusError(f"{spec!r}: not a corpus. Write kind:path or kind:path@split, as in funsd:data/funsd@test.")
     path, at, split = rest.rpartition("@")
     if not at or "/" in split:
         return kind, Path(rest), None
     if not path or not split:
-        raise CorpusError(f"{spec!r}: nothing stands {'before' if not path else 'after'} the @.")
+        empty = "path before" if not path else "split after"
+        raise CorpusError(f"{spec!r}: the {empty} the @ is empty. Write kind:path@split.")
     return kind, Path(path), split

@@ -1,28 +1,28 @@
-"""Ad-buy: political ad invoices and contracts filed with the FCC, with five keyed-in values each and no boxes.
+"""Ad-buy: political ad invoices and contracts filed with the FCC, with five field values per document and no boxes.
 
-Words and boxes come from the PDFs' own text layers, the values from DeepForm's labels (MIT); the documents are
-public filings. `{train,validation,test}.jsonl.gz`, our JSONL with `fields`; `datasets.alignment` finds the words.
-A sixth of the documents print the flight as one word, 05/28/20-06/03/20, which is two of the values.
+Layout: `{train,validation,test}.jsonl.gz` in FormNet JSONL with `fields`; `datasets.alignment` locates the values.
+Words and boxes come from the text layers of the PDFs (public filings), the values from DeepForm (MIT).
+A sixth of the documents print the flight dates as one word, 05/28/20-06/03/20, which contains two of the values.
 """
 
 from formnet.datasets.jsonl import Jsonl
 from formnet.document import Document
-from formnet.io.date_ranges import split_ranges
+from formnet.io.date_ranges import split_date_ranges
 from formnet.io.readers.jsonl import Line
 
 
 class Adbuy(Jsonl):
-    """Invoices and contracts of the ad-buy corpus."""
+    """The ad-buy corpus."""
 
     entity_types = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 
     def parse(self, source: Line) -> Document:
-        """Read one document, ranges of dates taken apart."""
-        return split_ranges(super().parse(source))
+        """Parse one document and split date ranges into separate words."""
+        return split_date_ranges(super().parse(source))
 
     def expected(self) -> str:
-        """Say what should have been there."""
-        return "holds no ad-buy corpus; expected train.jsonl.gz, validation.jsonl.gz or test.jsonl.gz in it."
+        """Return the error message for a path without ad-buy files."""
+        return "no ad-buy files found. Expected a folder with train.jsonl.gz, validation.jsonl.gz or test.jsonl.gz."
 
 
 CORPUS = Adbuy

@@ -1,4 +1,4 @@
-"""What every corpus has in common."""
+"""Base class of all corpora."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -11,55 +11,55 @@ from formnet.errors import CorpusError, DocumentError, FormNetError
 
 
 class Corpus(ABC):
-    """Labeled documents in a folder or file, read one at a time and never kept.
+    """Labeled documents in a folder or file, read one at a time and not cached.
 
-    A kind of corpus says how to list its sources (cheap) and how to parse one of them (the work), so that one
-    bad document can be reported and passed over, and documents can be read in parallel.
+    Listing sources is cheap and separate from parsing them, so that a bad document can be reported and skipped, and
+    documents can be parsed in parallel.
     """
 
-    #: The labels that are tagged and scored, in a fixed order; empty: whatever the documents say.
+    #: Labels that are tagged and scored, in a fixed order. If empty, the labels are those found in the documents.
     entity_types: ClassVar[tuple[str, ...]] = ()
-    #: Labels that the annotation has but the task does not ask for.
+    #: Annotated labels that are not part of the task.
     untagged: ClassVar[tuple[str, ...]] = ()
-    #: Other names for splits.
+    #: Alternative split names, mapped to the name used on disk.
     aliases: ClassVar[dict[str, str]] = {}
 
     def __init__(self, path: Path, split: str | None = None, *, order: Order = "given", seed: int = 0) -> None:
         self.path, self.order, self.seed = path, order, seed
         if not path.exists():
-            raise CorpusError(f"{path}: no such file or folder.")
-        found = self.find_splits()
-        if not found:
+            raise CorpusError(f"{path}: no such file or folder. Check the path.")
+        available = self.find_splits()
+        if not available:
             raise CorpusError(f"{path}: {self.expected()}")
-        self.split = split if split is None or split in found else self.aliases.get(split, split)
-        if self.split is not None and self.split not in found:
-            raise CorpusError(f"{path}: has no split {split!r}; found are {', '.join(found)}.")
-        self.splits = found if self.split is None else (self.split,)
+        self.split = split if split is None or split in available else self.aliases.get(split, split)
+        if self.split is not None and self.split not in available:
+            raise CorpusError(f"{path}: no split {split!r}. Available splits: {', '.join(available)}.")
+        self.splits = available if self.split is None else (self.split,)
 
     @abstractmethod
     def find_splits(self) -> tuple[str, ...]:
-        """Name the splits that are there, in their usual order."""
+        """Return the names of the available splits, in their usual order."""
 
     @abstractmethod
     def expected(self) -> str:
-        """Say in a sentence what should have been there."""
+        """Return the error message for a path that holds no split of this corpus."""
 
     @abstractmethod
     def sources(self, split: str) -> Iterator[Any]:
-        """List a split's documents as things that `parse` understands and `str` names."""
+        """Yield the documents of a split as inputs for `parse`; `str` of a source is its name in messages."""
 
     @abstractmethod
     def parse(self, source: Any) -> Document:
-        """Read one document as the corpus gives it."""
+        """Parse one document, with words in the order of the corpus."""
 
     def read(self, source: Any) -> Document:
-        """Read one document in the order asked for; an error names its source."""
+        """Parse one document and apply the reading order; errors include the source."""
         try:
             return reorder(self.parse(source), self.order, self.seed)
         except FormNetError as error:
             raise error if str(source) in str(error) else type(error)(f"{source}: {error}") from error
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError) as error:
-            raise DocumentError(f"{source}: not as this corpus writes it: {error!r}.") from error
+            raise DocumentError(f"{source}: unexpected format: {error!r}.") from error
 
     def __iter__(self) -> Iterator[Document]:
         for split in self.splits:
@@ -70,16 +70,16 @@ class Corpus(ABC):
         return sum(1 for split in self.splits for _ in self.sources(split))
 
 
-def by_split(named: Iterable[tuple[str, Path]]) -> dict[str, Path]:
-    """Give files by the name of their split; two of one name are a mistake."""
+def files_by_split(named_files: Iterable[tuple[str, Path]]) -> dict[str, Path]:
+    """Map split names to files; raise `CorpusError` if two files have the same split name."""
     files: dict[str, Path] = {}
-    for name, file in named:
+    for name, file in named_files:
         if name in files:
-            raise CorpusError(f"{file.parent}: both {files[name].name} and {file.name} are there; remove one.")
+            raise CorpusError(f"{file.parent}: {files[name].name} and {file.name} are both split {name!r}; remove one.")
         files[name] = file
     return files
 
 
-def files(folder: Path, pattern: str) -> Iterator[Path]:
-    """List files in a stable order."""
+def sorted_files(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield the files of a folder that match a pattern, sorted by path."""
     return iter(sorted(folder.glob(pattern)))

@@ -1,7 +1,7 @@
-"""CORD: Indonesian receipts with line items, sums and payment in 30 categories.
+"""CORD (Park et al., 2019): Indonesian receipts with line items, totals and payment in 30 categories.
 
-The public original: Park et al., 2019. CC-BY-4.0. Two packagings are read: v1, a JSON file a receipt in
-`{train,dev,test}/json`, and v2, a CSV with the JSON in its column `ground_truth`. One `valid_line` is one entity.
+Two layouts are supported: v1, one JSON file per receipt in `{train,dev,test}/json`, and v2, a CSV file with the JSON in
+the column `ground_truth`. Each `valid_line` is one entity. License: CC-BY-4.0.
 """
 
 import csv
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formnet.datasets.base import Corpus, files
+from formnet.datasets.base import Corpus, sorted_files
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError
-from formnet.io.images import size_of
-from formnet.io.readers.jsonl import LONGEST_LINE
+from formnet.io.images import image_size
+from formnet.io.limits import DEFAULT_LIMITS
 
 _ITEM = "nm num unitprice cnt discountprice price itemsubtotal vatyn etc"
 _SUB_ITEM = "sub_nm sub_unitprice sub_cnt sub_price sub_etc"
@@ -34,8 +34,8 @@ CATEGORIES: tuple[str, ...] = (
 )
 
 
-class Row(NamedTuple):
-    """A row of the v2 packaging."""
+class CordRow(NamedTuple):
+    """One row of a v2 CSV file."""
 
     file: Path
     name: str
@@ -46,51 +46,51 @@ class Row(NamedTuple):
 
 
 class Cord(Corpus):
-    """Receipts of the CORD corpus."""
+    """The CORD corpus."""
 
     entity_types = CATEGORIES
     aliases = {"validation": "dev", "val": "dev"}  # noqa: RUF012
 
     def find_splits(self) -> tuple[str, ...]:
-        """Name the splits that are there: folders in v1, the file itself in v2."""
+        """Return the available splits: folders in v1; in v2, the split named by the file, or dev."""
         if self.path.is_file():
-            named = next((split for split in ("train", "test") if split in self.path.stem), "dev")
-            return (named,) if self.path.suffix == ".csv" else ()
+            name = next((split for split in ("train", "test") if split in self.path.stem), "dev")
+            return (name,) if self.path.suffix == ".csv" else ()
         return tuple(split for split in ("train", "dev", "test") if (self.path / split / "json").is_dir())
 
     def expected(self) -> str:
-        """Say what should have been there."""
-        return "holds no CORD; expected {train,dev,test}/json in a folder, or a CSV file of the v2 packaging."
+        """Return the error message for a path without CORD files."""
+        return "no CORD files found. Expected a folder with {train,dev,test}/json, or a v2 CSV file."
 
-    def sources(self, split: str) -> Iterator[Path | Row]:
-        """List the receipts' files or rows."""
-        return self._rows() if self.path.is_file() else files(self.path / split / "json", "*.json")
+    def sources(self, split: str) -> Iterator[Path | CordRow]:
+        """Yield the JSON files (v1) or CSV rows (v2)."""
+        return self._rows() if self.path.is_file() else sorted_files(self.path / split / "json", "*.json")
 
-    def parse(self, source: Path | Row) -> Document:
-        """Read one receipt."""
-        if isinstance(source, Row):
-            return receipt(Path(source.name).stem, json.loads(source.ground_truth))
+    def parse(self, source: Path | CordRow) -> Document:
+        """Parse one receipt."""
+        if isinstance(source, CordRow):
+            return receipt_document(Path(source.name).stem, json.loads(source.ground_truth))
         image = source.parent.parent / "image" / f"{source.stem}.png"
-        return receipt(source.stem, json.loads(source.read_text(encoding="utf-8")), image)
+        return receipt_document(source.stem, json.loads(source.read_text(encoding="utf-8")), image)
 
-    def _rows(self) -> Iterator[Row]:
-        csv.field_size_limit(LONGEST_LINE)
+    def _rows(self) -> Iterator[CordRow]:
+        csv.field_size_limit(DEFAULT_LIMITS.max_line_bytes)
         with self.path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
             try:
                 if not {"filename", "ground_truth"} <= set(rows.fieldnames or ()):
-                    raise CorpusError(f"{self.path}: a CORD v2 file has the columns 'filename' and 'ground_truth'.")
+                    raise CorpusError(f"{self.path}: no columns 'filename' and 'ground_truth'. Use a CORD v2 file.")
                 for row in rows:
-                    yield Row(self.path, row["filename"], row["ground_truth"])
+                    yield CordRow(self.path, row["filename"], row["ground_truth"])
             except (UnicodeDecodeError, csv.Error) as error:
-                raise CorpusError(f"{self.path}: is not CSV in UTF-8: {error}.") from error
+                raise CorpusError(f"{self.path}: not a UTF-8 CSV file: {error}.") from error
 
 
-def receipt(name: str, data: Any, image: Path | None = None) -> Document:
-    """Build a document of one receipt's JSON, either packaging."""
+def receipt_document(name: str, data: Any, image: Path | None = None) -> Document:
+    """Build a document from the JSON of one receipt, v1 or v2."""
     lines = data["valid_line"]
     words = [word for line in lines for word in line["words"]]
-    size = (size_of(image) if image else None) or tuple(data["meta"]["image_size"][k] for k in ("width", "height"))
+    size = (image_size(image) if image else None) or tuple(data["meta"]["image_size"][k] for k in ("width", "height"))
     builder = DocumentBuilder(name)
     builder.add_page(
         [word["text"] for word in words],
@@ -101,15 +101,15 @@ def receipt(name: str, data: Any, image: Path | None = None) -> Document:
     start = 0
     for line in lines:
         stop = start + len(line["words"])
-        builder.add_entity(line["category"].replace(".sub.", ".sub_"), range(start, stop))  # v2's name → v1's
+        builder.add_entity(line["category"].replace(".sub.", ".sub_"), range(start, stop))  # v2 name → v1 name
         start = stop
     return builder.build()
 
 
 def quad_box(quad: dict[str, float]) -> tuple[float, float, float, float]:
-    """Give the upright box around a quadrilateral, whose corners go round from the top left.
+    """Return the axis-aligned box around a quadrilateral whose corners run clockwise from the top left.
 
-    One that goes round from elsewhere gives an inverted box, which the builder turns and reports.
+    Other corner orders yield an inverted box, which `DocumentBuilder` repairs and records.
     """
     left, right = min(quad["x1"], quad["x4"]), max(quad["x2"], quad["x3"])
     return left, min(quad["y1"], quad["y2"]), right, max(quad["y3"], quad["y4"])

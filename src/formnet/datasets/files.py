@@ -1,35 +1,36 @@
-"""A folder of documents as they are, without labels: to be counted, labeled by a model, or learned from unlabeled."""
+"""Unlabeled documents in a folder, for statistics, labeling by a model, or pre-training."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from formnet.datasets.base import Corpus
 from formnet.document import Document
-from formnet.io.readers import SUFFIXES, read_one, readable
+from formnet.io.file_types import SUFFIXES
+from formnet.io.readers import find_files, read_one
 
 
 class Files(Corpus):
-    """Documents of a folder, each in a file of its own."""
+    """Unlabeled documents, one per file."""
 
     def find_splits(self) -> tuple[str, ...]:
-        """Name the one split there is."""
+        """Return the only split, `all`."""
         return ("all",) if self._files() else ()
 
     def expected(self) -> str:
-        """Say what should have been there."""
-        return f"holds no file that can be read; known are {', '.join(SUFFIXES)}."
+        """Return the error message for a path without readable files."""
+        return f"no readable files found. Supported file types: {', '.join(SUFFIXES)}."
 
     def sources(self, split: str) -> Iterator[Path]:
-        """List the files."""
+        """Yield the files."""
         assert split == "all"
         return iter(self._files())
 
     def parse(self, source: Path) -> Document:
-        """Read one file."""
+        """Parse one file."""
         return read_one(source)
 
     def _files(self) -> list[Path]:
-        return [self.path] if self.path.is_file() else readable(self.path)
+        return [self.path] if self.path.is_file() else find_files(self.path)
 
 
 CORPUS = Files

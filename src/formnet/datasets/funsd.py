@@ -1,7 +1,7 @@
-"""FUNSD: noisy scanned forms with questions, answers and headers, and links between them.
+"""FUNSD (Jaume et al., 2019): noisy scanned forms with questions, answers, headers, and links between them.
 
-The public original: Jaume et al., 2019, `{training,testing}_data/{annotations,images}`. Non-commercial.
-Every word has its own box; the order is the annotation's.
+Layout: `{training,testing}_data/{annotations,images}`. Every word has its own box; words are in annotation order.
+License: non-commercial research.
 """
 
 import json
@@ -10,41 +10,41 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formnet.datasets.base import Corpus, files
+from formnet.datasets.base import Corpus, sorted_files
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.io.images import size_of
+from formnet.io.images import image_size
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 
 
 class Funsd(Corpus):
-    """Forms of the FUNSD corpus."""
+    """The FUNSD corpus."""
 
     entity_types = ("header", "question", "answer")
     untagged = ("other",)
 
     def find_splits(self) -> tuple[str, ...]:
-        """Name the splits whose annotations are there."""
+        """Return the splits that have annotations."""
         return tuple(split for split, folder in FOLDERS.items() if (self.path / folder / "annotations").is_dir())
 
     def expected(self) -> str:
-        """Say what should have been there."""
-        return "holds no FUNSD; expected training_data/annotations or testing_data/annotations in it."
+        """Return the error message for a path without FUNSD annotations."""
+        return "no FUNSD annotations found. Expected training_data/annotations or testing_data/annotations."
 
     def sources(self, split: str) -> Iterator[Path]:
-        """List the annotation files."""
-        return files(self.path / FOLDERS[split] / "annotations", "*.json")
+        """Yield the annotation files."""
+        return sorted_files(self.path / FOLDERS[split] / "annotations", "*.json")
 
     def parse(self, source: Path) -> Document:
-        """Read one form."""
+        """Parse one form."""
         form = json.loads(source.read_text(encoding="utf-8"))["form"]
         image = source.parent.parent / "images" / f"{source.stem}.png"
-        return form_document(source.stem, form, size_of(image), image)
+        return form_document(source.stem, form, image_size(image), image)
 
 
 def form_document(name: str, form: list[Any], size: tuple[int, int] | None, image: Path) -> Document:
-    """Build a document of FUNSD's (and XFUND's) entities with words and links."""
+    """Build a document from FUNSD or XFUND entities, which contain their words and links."""
     words = [word for entity in form for word in entity["words"]]
     width, height = size or (None, None)
     builder = DocumentBuilder(name)
@@ -60,10 +60,10 @@ def form_document(name: str, form: list[Any], size: tuple[int, int] | None, imag
         stop = start + len(entity["words"])
         builder.add_entity(entity["label"].lower(), range(start, stop))
         start = stop
-    place = {entity["id"]: i for i, entity in enumerate(form)}
-    told = Counter((place[a], place[b]) for entity in form for a, b in entity["linking"])
-    for (a, b), times in told.items():
-        for _ in range(times // 2):  # both ends tell of a link
+    index = {entity["id"]: i for i, entity in enumerate(form)}
+    link_counts = Counter((index[a], index[b]) for entity in form for a, b in entity["linking"])
+    for (a, b), count in link_counts.items():
+        for _ in range(count // 2):  # each link is listed at both of its ends
             builder.add_link(a, b)
     return builder.build()
 

@@ -1,4 +1,4 @@
-"""What a person wants to know of a corpus before trusting it: its size, its faults, and where its values stand."""
+"""Corpus inspection: statistics, validation findings and alignment coverage."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ import numpy as np
 from formnet.datasets import Corpus
 from formnet.datasets.alignment import align
 from formnet.document import Document, Entity
-from formnet.document.tags import runs_of
+from formnet.document.tags import contiguous_runs
 from formnet.errors import FormNetError
 
 
 @dataclass
 class Statistics:
-    """Counts over one split of a corpus."""
+    """Counts for one split of a corpus."""
 
     documents: int = 0
     pages: int = 0
@@ -31,12 +31,12 @@ class Statistics:
     repairs: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the counts as plain data."""
+        """Return the counts as JSON-compatible data."""
         return asdict(self)
 
 
 def statistics(corpus: Corpus, split: str) -> Statistics:
-    """Count one split, a document at a time."""
+    """Compute the statistics of one split."""
     stats = Statistics()
     labels, entity_words, fields, repairs = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     lengths = []
@@ -49,13 +49,13 @@ def statistics(corpus: Corpus, split: str) -> Statistics:
         for entity in document.entities:
             labels[entity.label] += 1
             entity_words[entity.label] += len(entity.words)
-            stats.scattered_entities += len(runs_of(entity)) > 1
+            stats.scattered_entities += len(contiguous_runs(entity)) > 1
         fields.update(list(document.fields))
         repairs.update(repair.kind for repair in document.repairs)
     stats.words, stats.entities = sum(lengths), labels.total()
     if lengths:
-        low, middle, high = np.percentile(lengths, (0, 50, 100), method="nearest").tolist()
-        stats.words_per_document = {"fewest": low, "median": middle, "most": high}
+        minimum, median, maximum = np.percentile(lengths, (0, 50, 100), method="nearest").tolist()
+        stats.words_per_document = {"fewest": minimum, "median": median, "most": maximum}
     stats.labels = dict(labels.most_common())
     stats.words_per_entity = {label: entity_words[label] / labels[label] for label in stats.labels}
     stats.fields, stats.repairs = dict(fields), dict(repairs.most_common())
@@ -64,7 +64,7 @@ def statistics(corpus: Corpus, split: str) -> Statistics:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that validation found: a document refused, mended, or labeled in a way that tags cannot say."""
+    """A validation finding: a rejected document, a repair, or labels that tags cannot represent."""
 
     document: str
     kind: str
@@ -74,17 +74,17 @@ class Finding:
 
 
 def validate(corpus: Corpus, split: str) -> Iterator[Finding]:
-    """Read every document of a split and tell of each fault; one that cannot be read does not stop the rest.
+    """Read every document of a split and yield its problems; unreadable documents are reported and skipped.
 
-    Only a file that breaks off (an archive cut short) ends it, and says so.
+    Validation stops early only if the sources cannot be listed further, as in a truncated archive.
     """
     sources = corpus.sources(split)
-    seen: set[str] = set()
+    ids: set[str] = set()
     while True:
         try:
             source = next(sources, None)
         except FormNetError as error:
-            yield Finding("", "broken off", str(error), str(corpus.path), refused=True)
+            yield Finding("", "truncated", str(error), str(corpus.path), refused=True)
             return
         if source is None:
             return
@@ -93,39 +93,39 @@ def validate(corpus: Corpus, split: str) -> Iterator[Finding]:
         except FormNetError as error:
             yield Finding("", "refused", str(error), str(source), refused=True)
             continue
-        if document.id in seen:
-            detail = "every document of a split needs an id of its own"
-            yield Finding(document.id, "id used twice", detail, str(source))
-        seen.add(document.id)
+        if document.id in ids:
+            detail = "document ids must be unique within a split"
+            yield Finding(document.id, "duplicate id", detail, str(source))
+        ids.add(document.id)
         for repair in document.repairs:
             yield Finding(document.id, repair.kind, str(repair), str(source))
-        for kind, detail in _label_faults(corpus, document):
+        for kind, detail in _label_problems(corpus, document):
             yield Finding(document.id, kind, detail, str(source))
 
 
-def _label_faults(corpus: Corpus, document: Document) -> Iterator[tuple[str, str]]:
-    known = {*corpus.entity_types, *corpus.untagged}
+def _label_problems(corpus: Corpus, document: Document) -> Iterator[tuple[str, str]]:
+    expected_labels = {*corpus.entity_types, *corpus.untagged}
     owner: dict[int, Entity] = {}
     for entity in document.entities:
-        if known and entity.label not in known:
+        if expected_labels and entity.label not in expected_labels:
             yield "unknown label", f"{entity!r}"
         for word in entity.words:
             if word in owner:
-                yield "overlapping entities", f"word {word} is of {owner[word]!r} and {entity!r}"
+                yield "overlapping entities", f"word {word} is in {owner[word]!r} and {entity!r}"
                 break
         owner.update(dict.fromkeys(entity.words, entity))
 
 
 @dataclass
 class FieldCoverage:
-    """How many values of a field were found, and in which ways."""
+    """Number of values of a field, number found, and counts by match method."""
 
     values: int = 0
     found: int = 0
     ways: Counter[str] = field(default_factory=Counter)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the counts and the share as plain data."""
+        """Return the counts and the share found as JSON-compatible data."""
         share = self.found / self.values if self.values else 0.0
         return {
             "values": self.values,
@@ -137,7 +137,7 @@ class FieldCoverage:
 
 @dataclass(frozen=True)
 class FieldHit:
-    """A value and the words taken for it, with what stands around them."""
+    """A value that was found, with the matched text and its context."""
 
     document: str
     field: str
@@ -145,13 +145,13 @@ class FieldHit:
     before: str
     text: str
     after: str
-    how: str
-    choice: str
+    method: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class FieldMiss:
-    """A value that no words say, and the closest there are."""
+    """A value that was not found, with the closest text."""
 
     document: str
     field: str
@@ -161,7 +161,7 @@ class FieldMiss:
 
 @dataclass
 class AlignmentReport:
-    """What alignment did over a split."""
+    """Alignment results for a split."""
 
     fields: dict[str, FieldCoverage] = field(default_factory=dict)
     hits: list[FieldHit] = field(default_factory=list)
@@ -169,14 +169,14 @@ class AlignmentReport:
 
     @property
     def overall(self) -> FieldCoverage:
-        """All fields together."""
+        """Coverage of all fields combined."""
         ways = sum((coverage.ways for coverage in self.fields.values()), Counter[str]())
         return FieldCoverage(
             sum(c.values for c in self.fields.values()), sum(c.found for c in self.fields.values()), ways
         )
 
     def add(self, document: Document) -> Document:
-        """Align one document, take note, and give it back with entities."""
+        """Align one document, record the results, and return it with entities."""
         alignment = align(document)
         for name, value in document.fields.items():
             coverage = self.fields.setdefault(name, FieldCoverage())
@@ -186,13 +186,14 @@ class AlignmentReport:
                 continue
             match = alignment.matches[name]
             coverage.found += 1
-            coverage.ways[match.how.partition(",")[0]] += 1
+            coverage.ways[match.method.partition(",")[0]] += 1
             text = " ".join(document.texts[i] for i in match.words)
-            before, after = _around(document, match.words)
-            self.hits.append(FieldHit(document.id, name, value, before, text, after, match.how, match.choice))
+            before, after = _context(document, match.words)
+            self.hits.append(FieldHit(document.id, name, value, before, text, after, match.method, match.reason))
         return alignment.document
 
 
-def _around(document: Document, words: tuple[int, ...], reach: int = 5) -> tuple[str, str]:
-    low, high = min(words), max(words)
-    return " ".join(document.texts[max(low - reach, 0) : low]), " ".join(document.texts[high + 1 : high + 1 + reach])
+def _context(document: Document, words: tuple[int, ...], size: int = 5) -> tuple[str, str]:
+    """Return the text of up to `size` words before and after a match."""
+    first, last = min(words), max(words)
+    return " ".join(document.texts[max(first - size, 0) : first]), " ".join(document.texts[last + 1 : last + 1 + size])

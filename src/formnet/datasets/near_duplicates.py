@@ -1,4 +1,4 @@
-"""Documents of one corpus that another holds, too: what a model has learned by heart should not be its test."""
+"""Near-duplicate detection between corpora, to find test documents that are also in the training data."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -7,35 +7,35 @@ from typing import NamedTuple
 from formnet.document import Document
 from formnet.document.values.parse import fold
 
-#: Two documents with this share of words in common are one and the same, but for what was misread.
-SAME = 0.8
-#: A word that so many documents have does not lead from one to another; it still counts once two are compared.
-COMMON = 500
+#: Documents whose word sets have at least this Jaccard similarity are near-duplicates.
+NEAR_DUPLICATE_SHARE = 0.8
+#: Words in more documents than this do not select candidates; they still count in the similarity.
+MAX_DOCUMENT_FREQUENCY = 500
 
 
-class Closest(NamedTuple):
-    """A document, the other corpus's that is most like it, and the share of their distinct words that both have."""
+class NearestDocument(NamedTuple):
+    """A document id, the id of the most similar document in the other corpus, and their Jaccard similarity."""
 
     document: str
     other: str | None
     share: float
 
 
-def closest(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[Closest]:
-    """Give for each document the one among others that shares most of its words, in whatever order they stand."""
-    known = [(other.id, _words(other)) for other in others]
-    holders: defaultdict[str, list[int]] = defaultdict(list)
-    for number, (_, words) in enumerate(known):
+def nearest_documents(documents: Iterable[Document], others: Iterable[Document]) -> Iterator[NearestDocument]:
+    """Yield the most similar of the other documents for each document, comparing sets of words."""
+    candidates = [(other.id, _word_set(other)) for other in others]
+    postings: defaultdict[str, list[int]] = defaultdict(list)
+    for index, (_, words) in enumerate(candidates):
         for word in words:
-            holders[word].append(number)
+            postings[word].append(index)
     for document in documents:
-        own = _words(document)
-        lists = (holders.get(word, []) for word in own)
-        met = {number for numbers in lists if len(numbers) <= COMMON for number in numbers}
-        shares = [(len(own & known[number][1]) / len(own | known[number][1]), -number) for number in met]
-        share, number = max(shares, default=(0.0, 0))
-        yield Closest(document.id, known[-number][0] if shares else None, share)
+        own = _word_set(document)
+        lists = (postings.get(word, []) for word in own)
+        selected = {index for indices in lists if len(indices) <= MAX_DOCUMENT_FREQUENCY for index in indices}
+        shares = [(len(own & candidates[index][1]) / len(own | candidates[index][1]), -index) for index in selected]
+        share, negative_index = max(shares, default=(0.0, 0))
+        yield NearestDocument(document.id, candidates[-negative_index][0] if shares else None, share)
 
 
-def _words(document: Document) -> frozenset[str]:
+def _word_set(document: Document) -> frozenset[str]:
     return frozenset(word for text in document.texts if (word := fold(text)))

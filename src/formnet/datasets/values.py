@@ -1,12 +1,12 @@
-"""A table of keyed-in values with the documents beside it, as most people have them.
+"""Documents with a table of field values, such as a spreadsheet exported as CSV.
 
     file,total,date
     scans/a.pdf,9.00,2019-03-04
     scans/b.png,12.50,2019-03-05
 
-A row a document; every other column is a field. Without a column `file` a column `id` names a file in the table's
-folder, without its suffix. CSV with commas, semicolons or tabs, in UTF-8. `datasets.alignment` finds the words that say
-the values.
+One row per document; all columns other than `file` and `id` are fields. Paths in `file` are relative to the table.
+Without a column `file`, `id` is the name of a file in the folder of the table, with or without suffix. The table is
+UTF-8 text separated by commas, semicolons or tabs. `datasets.alignment` locates the values in the words.
 """
 
 import csv
@@ -18,19 +18,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from formnet.datasets.base import Corpus, by_split
+from formnet.datasets.base import Corpus, files_by_split
 from formnet.document import Document
 from formnet.errors import CorpusError, DocumentError, LimitError
-from formnet.io.readers import SUFFIXES as READABLE
+from formnet.io.file_types import SUFFIXES as READABLE
 from formnet.io.readers import read_one
 
 SUFFIXES = (".csv", ".tsv")
-LARGEST_TABLE = 64 * 2**20
-KEYS = ("file", "id")
+#: Maximum size of a table in bytes.
+MAX_TABLE_BYTES = 64 * 2**20
+#: Columns that identify the document of a row.
+KEY_COLUMNS = ("file", "id")
 
 
-class Row(NamedTuple):
-    """One row of a table; the header is the first."""
+class TableRow(NamedTuple):
+    """One row of a table; the header is row 1."""
 
     table: Path
     number: int
@@ -41,52 +43,52 @@ class Row(NamedTuple):
 
 
 class Values(Corpus):
-    """Documents with the values that somebody keyed in."""
+    """Documents with field values from a table."""
 
     aliases = {"dev": "validation", "val": "validation"}  # noqa: RUF012
 
     def find_splits(self) -> tuple[str, ...]:
-        """Name the tables that are there by their stems."""
+        """Return the stems of the tables."""
         return tuple(self._tables())
 
     def expected(self) -> str:
-        """Say what should have been there."""
-        return f"is no table of values, and no folder with one; expected {' or '.join(SUFFIXES)}."
+        """Return the error message for a path without tables."""
+        return f"no table of values found. Expected a {' or '.join(SUFFIXES)} file, or a folder with one per split."
 
-    def sources(self, split: str) -> Iterator[Row]:
-        """List a table's rows."""
+    def sources(self, split: str) -> Iterator[TableRow]:
+        """Yield the rows of the split's table."""
         return read_rows(self._tables()[split])
 
-    def parse(self, source: Row) -> Document:
-        """Read the document that a row names, and give it the row's values."""
+    def parse(self, source: TableRow) -> Document:
+        """Read the document of a row and set its fields to the values of the row."""
         file = self._file(source)
         document = read_one(file)
-        fields = {name: value for name, value in source.cells.items() if name not in KEYS and value}
+        fields = {name: value for name, value in source.cells.items() if name not in KEY_COLUMNS and value}
         name = source.cells.get("id") or source.cells.get("file") or document.id
         return replace(document, id=name, fields=fields)
 
-    def _file(self, row: Row) -> Path:
-        """Find the document of a row in the table's folder or below it, and nowhere else."""
+    def _file(self, row: TableRow) -> Path:
+        """Return the file of a row, which must be in the folder of the table or below it."""
         folder = row.table.parent.resolve()
         name = row.cells.get("file")
         if name:
             file = (folder / name.replace("\\", "/")).resolve()
         else:
             name = row.cells["id"]
-            found = self._beside.get(name, [])
-            if len(found) != 1:
-                what = f"{len(found)} files are" if found else "no file is"
-                raise DocumentError(f"{what} called {name!r} in {folder}; name the right one in a column 'file'.")
-            file = found[0].resolve()
+            candidates = self._files_by_name.get(name, [])
+            if len(candidates) != 1:
+                count = f"{len(candidates)} files" if candidates else "no file"
+                raise DocumentError(f"{count} named {name!r} in {folder}. Add a column 'file' with the file name.")
+            file = candidates[0].resolve()
         if not file.is_relative_to(folder):
-            raise DocumentError(f"{name!r} is outside of {folder}; put documents beside the table or below it.")
+            raise DocumentError(f"{name!r} is outside of {folder}. Move the file to the folder of the table or below.")
         if not file.is_file():
-            raise DocumentError(f"{name!r} is not in {folder}; correct the name or remove the row.")
+            raise DocumentError(f"{name!r} not found in {folder}. Correct the name or remove the row.")
         return file
 
     @cached_property
-    def _beside(self) -> dict[str, list[Path]]:
-        """The documents in the table's folder by name, with suffix and without."""
+    def _files_by_name(self) -> dict[str, list[Path]]:
+        """Files in the folder of the table, keyed by name with and without suffix."""
         files: dict[str, list[Path]] = {}
         for file in (self.path.parent if self.path.is_file() else self.path).iterdir():
             suffix = next((suffix for suffix in READABLE if file.name.lower().endswith(suffix)), None)
@@ -97,74 +99,75 @@ class Values(Corpus):
 
     def _tables(self) -> dict[str, Path]:
         files = [self.path] if self.path.is_file() else sorted(self.path.iterdir())
-        return by_split((file.stem, file) for file in files if file.suffix.lower() in SUFFIXES)
+        return files_by_split((file.stem, file) for file in files if file.suffix.lower() in SUFFIXES)
 
 
-def read_rows(table: Path) -> Iterator[Row]:
-    """Give the rows of a table by column; blank ones are passed over."""
-    header, rows = _rows(table)
-    seen: dict[str, int] = {}
+def read_rows(table: Path) -> Iterator[TableRow]:
+    """Yield the rows of a table; blank rows are skipped."""
+    header, rows = _open_table(table)
+    first_rows: dict[str, int] = {}
     for number, cells in enumerate(rows, 2):
         values = [cell.strip() for cell in cells]
         if not any(values):
             continue
         if any(values[len(header) :]) or any(v for name, v in zip(header, values, strict=False) if not name):
             raise CorpusError(
-                f"{table}, row {number}: has a value in a column without name; "
-                "name the column, or put quotes around a value that holds the separator."
+                f"{table}, row {number}: value in a column without a name. "
+                "Name the column, or quote values that contain the separator."
             )
-        row = Row(table, number, {name: value for name, value in zip(header, values, strict=False) if name})
+        row = TableRow(table, number, {name: value for name, value in zip(header, values, strict=False) if name})
         key = row.cells.get("file") or row.cells.get("id")
         if not key:
-            raise CorpusError(f"{row}: names no document; fill in the column {_key(header)!r}.")
-        if key in seen:
-            raise CorpusError(f"{row}: {key!r} is in row {seen[key]} already; a document has one row.")
-        seen[key] = number
+            raise CorpusError(f"{row}: no document given. Fill in the column {_key_column(header)!r}.")
+        if key in first_rows:
+            raise CorpusError(f"{row}: {key!r} is already in row {first_rows[key]}. Keep one row per document.")
+        first_rows[key] = number
         yield row
 
 
-def _rows(table: Path) -> tuple[list[str], Iterator[list[str]]]:
-    """Open a table: the names of its columns, and its rows."""
-    if table.stat().st_size > LARGEST_TABLE:
-        raise LimitError(f"{table}: is larger than {LARGEST_TABLE >> 20} MiB; split it.")
+def _open_table(table: Path) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the column names and the rows of a table."""
+    if table.stat().st_size > MAX_TABLE_BYTES:
+        raise LimitError(f"{table}: larger than {MAX_TABLE_BYTES >> 20} MiB. Split the table.")
     try:
         text = table.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{table}: is not UTF-8; save it as CSV UTF-8.") from error
-    header, rows = _split(text, table)
-    twice = [name for name, count in Counter(header).items() if name and count > 1]
-    if twice:
-        raise CorpusError(f"{table}: has two columns {twice[0]!r}; rename one.")
-    if not set(header) - {*KEYS, ""}:
-        raise CorpusError(f"{table}: has no column of values beside {_key(header)!r}.")
+        raise CorpusError(f"{table}: not UTF-8. Save the table as CSV UTF-8.") from error
+    header, rows = _parse_table(text, table)
+    duplicates = [name for name, count in Counter(header).items() if name and count > 1]
+    if duplicates:
+        raise CorpusError(f"{table}: two columns named {duplicates[0]!r}. Rename one.")
+    if not set(header) - {*KEY_COLUMNS, ""}:
+        raise CorpusError(f"{table}: no columns of values next to {_key_column(header)!r}. Add one column per field.")
     return header, rows
 
 
-def _split(text: str, table: Path) -> tuple[list[str], Iterator[list[str]]]:
-    """Split a table by the separator that gives it a column for documents."""
+def _parse_table(text: str, table: Path) -> tuple[list[str], Iterator[list[str]]]:
+    """Parse a table with the first separator that yields a column `file` or `id`."""
     for separator in ",;\t":
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         try:
             header = [name.strip() for name in next(rows, [])]
         except csv.Error:
             continue
-        header = [name.lower() if name.lower() in KEYS else name for name in header]
-        if not set(KEYS).isdisjoint(header):
-            return header, _checked(rows, table)
-    raise CorpusError(f"{table}: its first row names no column 'file' or 'id', by which documents are found.")
+        header = [name.lower() if name.lower() in KEY_COLUMNS else name for name in header]
+        if not set(KEY_COLUMNS).isdisjoint(header):
+            return header, _check_rows(rows, table)
+    raise CorpusError(f"{table}: no column 'file' or 'id' in the first row. Add one to identify the documents.")
 
 
-def _checked(rows: Iterator[list[str]], table: Path) -> Iterator[list[str]]:
+def _check_rows(rows: Iterator[list[str]], table: Path) -> Iterator[list[str]]:
+    """Yield rows; raise `CorpusError` with the row number for invalid CSV."""
     number = 1
     try:
         for row in rows:
             number += 1
             yield row
     except csv.Error as error:
-        raise CorpusError(f"{table}, row {number + 1}: cannot be read as CSV: {error}.") from error
+        raise CorpusError(f"{table}, row {number + 1}: invalid CSV: {error}.") from error
 
 
-def _key(header: list[str]) -> str:
+def _key_column(header: list[str]) -> str:
     return "file" if "file" in header else "id"
 
 

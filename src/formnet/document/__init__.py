@@ -1,6 +1,6 @@
-"""The document model: words with bounding boxes on pages, and labeled entities over them.
+"""Document model: pages of words with bounding boxes, and labeled entities over those words.
 
-`formnet.document.builder.DocumentBuilder` is the only way from parsed input to a `Document`.
+Build documents from parsed input with `formnet.document.builder.DocumentBuilder`.
 """
 
 from formnet.document.document import SCHEMA, Document, Entity, Page, Repair, Word

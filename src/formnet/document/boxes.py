@@ -1,4 +1,4 @@
-"""Box arithmetic. A box is always (x0, y0, x1, y1), origin top left, in the units of its page."""
+"""Bounding box operations. A box is (x0, y0, x1, y1) in page units, with the origin at the top left."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,25 +9,25 @@ from numpy.typing import NDArray
 Box = tuple[float, float, float, float]
 Boxes = NDArray[np.float64]  # [W, 4]
 
-#: A box with no extent along an axis is grown to this share of the page along it.
-SMALLEST_SHARE = 2e-4
-#: More words than this, and more than this share, with their middle outside the page: its size is wrong, not they.
-TOLERATED_WORDS, TOLERATED_SHARE = 2, 0.02
+#: Minimum box width and height, as a fraction of the page.
+MIN_EXTENT = 2e-4
+#: If more words than both limits allow have their center outside the page, the page size is assumed to be wrong.
+MAX_OUTSIDE_WORDS, MAX_OUTSIDE_FRACTION = 2, 0.02
 
 
-class Flaws(NamedTuple):
-    """Which boxes were wrong and how: one mask [W] a kind."""
+class BoxErrors(NamedTuple):
+    """Masks of invalid boxes, one [W] mask per kind of error."""
 
     inverted: NDArray[np.bool_]
     outside: NDArray[np.bool_]
     flat: NDArray[np.bool_]
 
 
-def repair(boxes: Boxes, width: float, height: float) -> tuple[Boxes, Flaws]:
-    """Turn inverted boxes round, clip to the page, give flat boxes a little extent.
+def repair_boxes(boxes: Boxes, width: float, height: float) -> tuple[Boxes, BoxErrors]:
+    """Reorder the corners of inverted boxes, clip boxes to the page, and widen boxes without area.
 
-    >>> fixed, flaws = repair(np.array([[30.0, 10.0, 20.0, 12.0]]), 100, 100)
-    >>> fixed.tolist(), flaws.inverted.tolist()
+    >>> repaired, errors = repair_boxes(np.array([[30.0, 10.0, 20.0, 12.0]]), 100, 100)
+    >>> repaired.tolist(), errors.inverted.tolist()
     ([[20.0, 10.0, 30.0, 12.0]], [True])
     """
     page = np.array([width, height])
@@ -36,16 +36,16 @@ def repair(boxes: Boxes, width: float, height: float) -> tuple[Boxes, Flaws]:
     low, high = np.minimum(low, high), np.maximum(low, high)
     outside = np.logical_or(*((low < 0) | (high > page)).T)
     low, high = np.clip(low, 0, page), np.clip(high, 0, page)
-    extent = page * SMALLEST_SHARE
+    extent = page * MIN_EXTENT
     flat_axis = high - low < extent  # [W, 2]
     if flat_axis.any():
         low = np.where(flat_axis, np.clip((low + high - extent) / 2, 0, page - extent), low)
         high = np.where(flat_axis, low + extent, high)
-    return np.concatenate([low, high], axis=1), Flaws(inverted, outside, np.logical_or(*flat_axis.T))
+    return np.concatenate([low, high], axis=1), BoxErrors(inverted, outside, np.logical_or(*flat_axis.T))
 
 
-def page_size(boxes: Boxes) -> tuple[float, float]:
-    """Guess the page around words when nothing else tells: as much margin after them as before."""
+def infer_page_size(boxes: Boxes) -> tuple[float, float]:
+    """Infer the page size from its words, assuming symmetric margins."""
     if len(boxes) == 0:
         return 1.0, 1.0
     edges = boxes.reshape(-1, 2)
@@ -54,17 +54,17 @@ def page_size(boxes: Boxes) -> tuple[float, float]:
     return float(size[0]), float(size[1])
 
 
-def fitting_size(boxes: Boxes, width: float, height: float) -> tuple[float, float]:
-    """Give the page's size, mended if more than a few words' middles lie outside it.
+def correct_page_size(boxes: Boxes, width: float, height: float) -> tuple[float, float]:
+    """Return the page size, corrected if too many word centers lie outside it.
 
-    Text layers of turned pages often carry the sides swapped; a word or two outside is a bad word, not a bad page.
+    Text layers of rotated pages often have width and height swapped. One or two words outside the page do not change
+    its size.
     """
-
-    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+    centers = (boxes[:, :2] + boxes[:, 2:]) / 2
 
     def fits(width: float, height: float) -> bool:
-        outside = int((middle > (width, height)).any(axis=1).sum())
-        return outside <= max(TOLERATED_WORDS, TOLERATED_SHARE * len(boxes))
+        outside = int((centers > (width, height)).any(axis=1).sum())
+        return outside <= max(MAX_OUTSIDE_WORDS, MAX_OUTSIDE_FRACTION * len(boxes))
 
     if fits(width, height):
         return width, height
@@ -75,7 +75,7 @@ def fitting_size(boxes: Boxes, width: float, height: float) -> tuple[float, floa
 
 
 def split_line(text: str, box: Box) -> tuple[Sequence[str], Sequence[Box]]:
-    """Split a line into words, each with its share of the line's width by characters.
+    """Split a line into words and divide its box in proportion to their characters.
 
     >>> split_line("to 9.00", (0, 0, 70, 10))
     (['to', '9.00'], [(0.0, 0, 20.0, 10), (30.0, 0, 70.0, 10)])
@@ -94,9 +94,9 @@ def split_line(text: str, box: Box) -> tuple[Sequence[str], Sequence[Box]]:
 
 
 def line_boxes(boxes: Boxes) -> tuple[Box, ...]:
-    """Give one box for each line of text that words, in reading order, run over.
+    """Return one box per line of text covered by words in reading order.
 
-    A word goes on with the line if its middle is within the line's height and it does not jump back.
+    A word continues the current line if its vertical center lies within the line and it is not left of the line.
     """
     lines: list[list[float]] = []
     for x0, y0, x1, y1 in boxes.tolist():
@@ -109,34 +109,34 @@ def line_boxes(boxes: Boxes) -> tuple[Box, ...]:
     return tuple((a, b, c, d) for a, b, c, d in lines)
 
 
-def raster(boxes: Boxes) -> NDArray[np.intp]:
-    """Order words line by line, top to bottom, and left to right in a line: [W].
+def raster_order(boxes: Boxes) -> NDArray[np.intp]:
+    """Return word indices sorted top to bottom by line, and left to right within each line: [W].
 
-    >>> raster(np.array([[50.0, 1, 60, 11], [0, 0, 10, 10], [0, 20, 10, 30]])).tolist()
+    >>> raster_order(np.array([[50.0, 1, 60, 11], [0, 0, 10, 10], [0, 20, 10, 30]])).tolist()
     [1, 0, 2]
     """
     return np.lexsort((boxes[:, 0], line_numbers(boxes)))
 
 
 def line_numbers(boxes: Boxes) -> NDArray[np.intp]:
-    """Number the line of each word, from the top: [W].
+    """Return the line index of each word, counted from the top: [W].
 
-    The topmost word left over opens a line; those that overlap it vertically by about half a text height belong
-    to it. Words larger than twice the usual height count as that high, so that a logo does not swallow lines.
+    The topmost unassigned word starts a line, and words that overlap it vertically by about half a text height join
+    it. Heights are capped at twice the median, so that a logo does not merge the lines next to it.
     """
     if len(boxes) == 0:
         return np.empty(0, np.intp)
-    middle = (boxes[:, 1] + boxes[:, 3]) / 2
-    height = boxes[:, 3] - boxes[:, 1]
-    usual = float(np.median(height))
-    reach = np.clip(height, usual, 2 * usual) / 2
-    by_middle = np.argsort(middle, kind="stable")
-    sorted_middle, sorted_reach = middle[by_middle], reach[by_middle]
-    line = np.empty(len(boxes), np.intp)
-    start = number = 0
-    while start < len(boxes):  # a step a line, not a word
-        stop = int(np.searchsorted(sorted_middle, sorted_middle[start] + sorted_reach[start], side="left"))
+    centers = (boxes[:, 1] + boxes[:, 3]) / 2
+    heights = boxes[:, 3] - boxes[:, 1]
+    median = float(np.median(heights))
+    half_heights = np.clip(heights, median, 2 * median) / 2
+    order = np.argsort(centers, kind="stable")
+    sorted_centers, sorted_half_heights = centers[order], half_heights[order]
+    lines = np.empty(len(boxes), np.intp)
+    start = line = 0
+    while start < len(boxes):  # one iteration per line
+        stop = int(np.searchsorted(sorted_centers, sorted_centers[start] + sorted_half_heights[start], side="left"))
         stop = max(stop, start + 1)
-        line[by_middle[start:stop]] = number
-        start, number = stop, number + 1
-    return line
+        lines[order[start:stop]] = line
+        start, line = stop, line + 1
+    return lines

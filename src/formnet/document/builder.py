@@ -1,4 +1,4 @@
-"""From anything read to a `Document`: the one place that repairs or refuses, renumbers, and remembers what it did."""
+"""`DocumentBuilder`: validate parsed input, repair it where possible, and record the repairs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.document.boxes import Boxes, fitting_size, page_size, repair
-from formnet.document.document import Document, Entity, Page, Repair, shorten, whole_characters
+from formnet.document.boxes import Boxes, correct_page_size, infer_page_size, repair_boxes
+from formnet.document.document import Document, Entity, Page, Repair, format_word_ids, replace_surrogates
 from formnet.errors import DocumentError
 
-#: No page is larger, in whatever units, nor smaller than one over it.
-LARGEST = 1e7
-#: No more are remembered: a document this broken is told by its first ones.
-MOST_REPAIRS = 10_000
+#: Maximum coordinate and page side in page units; the minimum page side is its reciprocal.
+MAX_COORDINATE = 1e7
+#: Maximum recorded repairs per document; later ones are made but not recorded.
+MAX_REPAIRS = 10_000
 
 
 class DocumentBuilder:
-    """Collects pages, entities and links as they were read, numbered as they were read.
+    """Build a document from pages, entities and links, with words and entities numbered as in the input.
 
-    Blank words are dropped, bad boxes repaired or refused, and entities and links renumbered.
+    Blank words are dropped and entities and links renumbered. Invalid boxes are repaired or raise `DocumentError`.
 
     >>> builder = DocumentBuilder("receipt")
     >>> builder.add_page(["Total", " ", "9.00"], [[10, 10, 60, 20], [0, 0, 0, 0], [70, 10, 99, 20]], 100, 200)
@@ -34,11 +34,11 @@ class DocumentBuilder:
     """
 
     def __init__(self, id: str) -> None:  # noqa: A002
-        self.id = whole_characters(id)
+        self.id = replace_surrogates(id)
         self._pages: list[Page] = []
-        self._kept: list[int] = []  # the word's number in the document, or -1 if dropped
-        self._page_of: list[int] = []
-        self._kept_count = 0
+        self._new_index: list[int] = []  # index of each input word in the document, −1 if dropped
+        self._page_of_word: list[int] = []
+        self._num_kept = 0
         self._entities: list[tuple[str, Sequence[int], float | None]] = []
         self._links: list[tuple[int, int]] = []
         self._repairs: list[Repair] = []
@@ -55,37 +55,39 @@ class DocumentBuilder:
         frame: int = 0,
         text_source: str | None = None,
     ) -> None:
-        """Add a page; without a size the page is guessed around its words."""
-        number = len(self._pages)
-        array = self._box_array(texts, boxes, number)
-        certain = self._confidence_array(texts, confidences, number)
-        filled = np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))
-        guessed = page_size(array[filled])
-        width, height = guessed[0] if width is None else width, guessed[1] if height is None else height
-        if not (1 / LARGEST <= width <= LARGEST and 1 / LARGEST <= height <= LARGEST):
-            raise DocumentError(f"{self._place(number)}: a page of {width:g} × {height:g} cannot be; give its size.")
-        width, height = self._true_size(array[filled], width, height, number)
-        repaired, flaws = repair(array, width, height)
-        for i in np.flatnonzero(~filled).tolist():
-            self._note("blank word dropped", number, i, repr(texts[i]))
+        """Add a page; if the width or height is missing, it is inferred from the words."""
+        index = len(self._pages)
+        array = self._box_array(texts, boxes, index)
+        confidence_array = self._confidence_array(texts, confidences, index)
+        keep = np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))
+        inferred = infer_page_size(array[keep])
+        width, height = inferred[0] if width is None else width, inferred[1] if height is None else height
+        if not (1 / MAX_COORDINATE <= width <= MAX_COORDINATE and 1 / MAX_COORDINATE <= height <= MAX_COORDINATE):
+            raise DocumentError(
+                f"{self._location(index)}: invalid page size {width:g} × {height:g}. Provide a valid width and height."
+            )
+        width, height = self._correct_size(array[keep], width, height, index)
+        repaired, errors = repair_boxes(array, width, height)
+        for i in np.flatnonzero(~keep).tolist():
+            self._record_repair("blank word dropped", index, i, repr(texts[i]))
         for kind, mask in (
-            ("inverted box turned round", flaws.inverted),
-            ("box clipped to the page", flaws.outside),
-            ("box without area widened", flaws.flat),
+            ("inverted box turned round", errors.inverted),
+            ("box clipped to the page", errors.outside),
+            ("box without area widened", errors.flat),
         ):
-            for i in np.flatnonzero(mask & filled).tolist():
+            for i in np.flatnonzero(mask & keep).tolist():
                 before, after = (np.round(boxes[i], 2).tolist() for boxes in (array, repaired))
-                self._note(kind, number, i, f"{texts[i]!r} {before} on {width:g} × {height:g} → {after}")
-        self._page_of.extend([number] * len(texts))
-        self._kept.extend(np.where(filled, self._kept_count + np.cumsum(filled) - 1, -1).tolist())
-        self._kept_count += int(filled.sum())
+                self._record_repair(kind, index, i, f"{texts[i]!r} {before} on {width:g} × {height:g} → {after}")
+        self._page_of_word.extend([index] * len(texts))
+        self._new_index.extend(np.where(keep, self._num_kept + np.cumsum(keep) - 1, -1).tolist())
+        self._num_kept += int(keep.sum())
         self._pages.append(
             Page(
                 float(width),
                 float(height),
-                tuple(text for text, keep in zip(texts, filled.tolist(), strict=True) if keep),
-                repaired[filled],
-                None if certain is None else certain[filled],
+                tuple(text for text, is_kept in zip(texts, keep.tolist(), strict=True) if is_kept),
+                repaired[keep],
+                None if confidence_array is None else confidence_array[keep],
                 None if image is None else image.absolute(),
                 frame,
                 text_source,
@@ -93,47 +95,47 @@ class DocumentBuilder:
         )
 
     def add_entity(self, label: str, words: Sequence[int], score: float | None = None) -> None:
-        """Add an entity over words as numbered when read, blank ones counted."""
+        """Add an entity over words, given by their index in the input (blank words included)."""
         if not label:
-            raise DocumentError(f"document {self.id!r}: an entity over words {shorten(words)} has an empty label.")
-        if any(not 0 <= i < len(self._kept) for i in words):
+            raise DocumentError(f"document {self.id!r}: entity with words {format_word_ids(words)} has an empty label.")
+        if any(not 0 <= i < len(self._new_index) for i in words):
             raise DocumentError(
-                f"document {self.id!r}: entity {label!r} names words {shorten(words)}, "
-                f"but the document has {len(self._kept)} words, numbered from 0."
+                f"document {self.id!r}: entity {label!r} has words {format_word_ids(words)}, "
+                f"but the document has {len(self._new_index)} words, numbered from 0."
             )
         self._entities.append((label, words, score))
 
     def add_link(self, question: int, answer: int) -> None:
-        """Link two entities by their place among those added."""
+        """Link two entities, given by their index in the order they were added."""
         self._links.append((question, answer))
 
     def build(self, fields: Mapping[str, str] | None = None) -> Document:
-        """Give the document, numbered anew."""
-        bare = Document(self.id, tuple(self._pages))
+        """Return the document, with words, entities and links renumbered."""
+        unlabeled = Document(self.id, tuple(self._pages))
         entities: list[Entity] = []
-        renumbered: dict[int, int] = {}
-        for old, (label, words, score) in enumerate(self._entities):
-            kept = [self._kept[i] for i in words if self._kept[i] >= 0]
+        new_entity_index: dict[int, int] = {}
+        for index, (label, words, score) in enumerate(self._entities):
+            kept = [self._new_index[i] for i in words if self._new_index[i] >= 0]
             if not kept:
-                self._note("empty entity dropped", self._page_of[words[0]] if words else 0, None, label)
+                self._record_repair("empty entity dropped", self._page_of_word[words[0]] if words else 0, None, label)
                 continue
-            renumbered[old] = len(entities)
-            entities.append(bare.entity(label, kept, score))
+            new_entity_index[index] = len(entities)
+            entities.append(unlabeled.entity(label, kept, score))
         links: dict[tuple[int, int], None] = {}
         for question, answer in self._links:
             if not (0 <= question < len(self._entities) and 0 <= answer < len(self._entities)):
                 raise DocumentError(
-                    f"document {self.id!r}: link {question} → {answer} names an entity that is not there "
+                    f"document {self.id!r}: link {question} → {answer} refers to a missing entity "
                     f"({len(self._entities)} entities, numbered from 0)."
                 )
-            link = renumbered.get(question, -1), renumbered.get(answer, -1)
+            link = new_entity_index.get(question, -1), new_entity_index.get(answer, -1)
             if min(link) < 0 or link in links:
                 kind = "repeated link dropped" if link in links else "link to an empty entity dropped"
-                self._note(kind, 0, None, f"{question} → {answer}")
+                self._record_repair(kind, 0, None, f"{question} → {answer}")
             else:
                 links[link] = None
         return replace(
-            bare,
+            unlabeled,
             entities=tuple(entities),
             links=tuple(links),
             fields=dict(fields or {}),
@@ -143,31 +145,31 @@ class DocumentBuilder:
     def _box_array(self, texts: Sequence[str], boxes: Any, page: int) -> Boxes:
         if len(texts) == 0 and len(boxes) == 0:
             return np.empty((0, 4))
-        if isinstance(boxes, Sequence) and _holds_text(boxes):  # of which NumPy would make every cell as wide
-            self._refuse_ragged(texts, boxes, page)
+        if isinstance(boxes, Sequence) and _contains_text(boxes):  # NumPy would pad every cell to the longest string
+            self._raise_for_bad_box(texts, boxes, page)
         try:
             raw = np.asarray(boxes)
         except ValueError:  # rows of different lengths
             raw = np.empty(0, object)
         if raw.shape != (len(texts), 4) or raw.dtype.kind not in "iuf":
-            self._refuse_ragged(texts, boxes, page)
-            raise DocumentError(f"{self._place(page)}: boxes are not four numbers for each word.")
+            self._raise_for_bad_box(texts, boxes, page)
+            raise DocumentError(f"{self._location(page)}: boxes must be four numbers for each word.")
         array = raw.astype(np.float64)
-        wild = ~(np.abs(array) <= LARGEST)  # NaN among them
-        if wild.any():
-            i = int(np.flatnonzero(wild.any(axis=1))[0])
+        invalid = ~(np.abs(array) <= MAX_COORDINATE)  # NaN included
+        if invalid.any():
+            i = int(np.flatnonzero(invalid.any(axis=1))[0])
             raise DocumentError(
-                f"{self._place(page, i)}: {texts[i]!r} has the box {array[i].tolist()}; coordinates must be "
-                f"finite numbers up to {LARGEST:g}. Correct or remove the word."
+                f"{self._location(page, i)}: {texts[i]!r} has the box {array[i].tolist()}. Coordinates must be "
+                f"finite numbers up to {MAX_COORDINATE:g}; correct or remove the word."
             )
         return array
 
-    def _true_size(self, boxes: Boxes, width: float, height: float, page: int) -> tuple[float, float]:
-        """Mend a size that does not fit the words: sides swapped (a rotation flag ignored), or too small."""
-        size = fitting_size(boxes, width, height)
+    def _correct_size(self, boxes: Boxes, width: float, height: float, page: int) -> tuple[float, float]:
+        """Correct a page size that does not fit the words: sides swapped (rotation ignored) or too small."""
+        size = correct_page_size(boxes, width, height)
         if size != (width, height):
-            what = "page sides swapped" if size == (height, width) else "page grown around its words"
-            self._note(what, page, None, f"{width:g} × {height:g} → {size[0]:g} × {size[1]:g}")
+            kind = "page sides swapped" if size == (height, width) else "page grown around its words"
+            self._record_repair(kind, page, None, f"{width:g} × {height:g} → {size[0]:g} × {size[1]:g}")
         return size
 
     def _confidence_array(
@@ -178,33 +180,33 @@ class DocumentBuilder:
         try:
             array = np.array(confidences, dtype=np.float64).reshape(len(texts))
         except (TypeError, ValueError, OverflowError) as error:
-            raise DocumentError(f"{self._place(page)}: confidences are not one number for each word.") from error
-        near = (array >= -1e-6) & (array <= 1 + 1e-6)  # some engines give a hair more than all
-        if not near.all():
-            i = int(np.flatnonzero(~near)[0])
-            told = f"confidence {array[i]} of {texts[i]!r} is not between 0 and 1; divide percentages by 100"
-            raise DocumentError(f"{self._place(page, i)}: {told}.")
+            raise DocumentError(f"{self._location(page)}: confidences must be one number for each word.") from error
+        valid = (array >= -1e-6) & (array <= 1 + 1e-6)  # some engines exceed 1 by a rounding error
+        if not valid.all():
+            i = int(np.flatnonzero(~valid)[0])
+            message = f"confidence {array[i]} of {texts[i]!r} is not between 0 and 1. Divide percentages by 100."
+            raise DocumentError(f"{self._location(page, i)}: {message}")
         return array.clip(0, 1)
 
-    def _refuse_ragged(self, texts: Sequence[str], boxes: Any, page: int) -> None:
-        """Find the one box that spoils the array, to be able to name its word."""
+    def _raise_for_bad_box(self, texts: Sequence[str], boxes: Any, page: int) -> None:
+        """Raise `DocumentError` for a wrong number of boxes, or for the first box that is not four numbers."""
         if not isinstance(boxes, Sequence):
             return
         if len(boxes) != len(texts):
-            raise DocumentError(f"{self._place(page)}: {len(texts)} words but {len(boxes)} boxes.")
+            raise DocumentError(f"{self._location(page)}: {len(texts)} words but {len(boxes)} boxes.")
         for i, box in enumerate(boxes):
-            good = isinstance(box, Sequence) and len(box) == 4
-            if not good or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in box):
-                told = f"{texts[i]!r} has the box {box!r:.80}"
-                raise DocumentError(f"{self._place(page, i)}: {told}; a box is four numbers x0, y0, x1, y1.")
+            has_four = isinstance(box, Sequence) and len(box) == 4
+            if not has_four or not all(isinstance(n, int | float) and not isinstance(n, bool) for n in box):
+                message = f"{texts[i]!r} has the box {box!r:.80}. A box must be four numbers x0, y0, x1, y1."
+                raise DocumentError(f"{self._location(page, i)}: {message}")
 
-    def _place(self, page: int, word: int | None = None) -> str:
+    def _location(self, page: int, word: int | None = None) -> str:
         return f"document {self.id!r}, page {page + 1}" + ("" if word is None else f", word {word}")
 
-    def _note(self, kind: str, page: int, word: int | None, detail: str) -> None:
-        if len(self._repairs) < MOST_REPAIRS:
+    def _record_repair(self, kind: str, page: int, word: int | None, detail: str) -> None:
+        if len(self._repairs) < MAX_REPAIRS:
             self._repairs.append(Repair(kind, page, word, detail))
 
 
-def _holds_text(boxes: Sequence[Any]) -> bool:
-    return any(isinstance(side, str | bytes) for box in boxes if isinstance(box, Sequence) for side in box)
+def _contains_text(boxes: Sequence[Any]) -> bool:
+    return any(isinstance(value, str | bytes) for box in boxes if isinstance(box, Sequence) for value in box)

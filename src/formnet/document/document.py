@@ -1,8 +1,7 @@
-"""Word, Page, Document, Entity: the only things that pass between the rooms.
+"""Word, Page, Document and Entity.
 
-A page keeps its words as columns (texts, boxes) so that work on all words is work on arrays; `Word` is a
-view for people. Words are numbered through the whole document, page after page, in reading order.
-`formnet.document.builder` is the one way from anything read to a `Document`.
+A page stores its words as columns (texts, boxes), so that code can process them as arrays; `Word` is a per-word view.
+Words are numbered across the document, page by page in reading order.
 """
 
 import re
@@ -17,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formnet.document.boxes import Box, Boxes, line_boxes
+from formnet.document.values.normalize import Value
 from formnet.errors import DocumentError
 
-#: Written into every JSON document; raised when a change would make old readers misread it.
+#: Schema version in every JSON document; incremented on incompatible changes.
 SCHEMA = "formnet.document/1"
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as the page shows it."""
+    """A word with its bounding box and page number."""
 
     text: str
     box: Box
@@ -35,7 +35,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Something that was wrong with what was read, and what was done about it."""
+    """An error found in the input and how it was corrected."""
 
     kind: str
     page: int
@@ -43,22 +43,23 @@ class Repair:
     detail: str
 
     def __str__(self) -> str:
-        where = f"page {self.page + 1}" + ("" if self.word is None else f", word {self.word}")
-        return f"{where}: {self.kind}: {self.detail}"
+        location = f"page {self.page + 1}" + ("" if self.word is None else f", word {self.word}")
+        return f"{location}: {self.kind}: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A labeled value: which words say it, in the order they are read, and where they stand."""
+    """A labeled value: its words in reading order, and their position on the page."""
 
     label: str
     text: str
     words: tuple[int, ...]
     page: int
-    boxes: tuple[Box, ...]  # one a line
-    score: float | None = None  # the probability that it is just this
-    ocr_score: float | None = None  # of the word that the OCR engine was least sure of
-    day_first: bool | None = None  # whether 03/04 is in April, where who found it knows
+    boxes: tuple[Box, ...]  # one per line of text
+    score: float | None = None  # calibrated probability that this exact entity is correct
+    ocr_score: float | None = None  # lowest OCR confidence among its words
+    value: Value | None = None  # normalized by the extractor
+    review: bool = False  # whether a person should check it
 
     def __repr__(self) -> str:
         score = "" if self.score is None else f", {self.score:.3f}"
@@ -67,16 +68,16 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page:
-    """The words of one page as columns, in reading order, with the page's size in the same units."""
+    """The words of a page as columns, in reading order; page size and boxes share the same units."""
 
     width: float
     height: float
     texts: tuple[str, ...]
     boxes: Boxes  # [W, 4]
     confidences: NDArray[np.float64] | None = None  # [W]
-    image: Path | None = None  # the scan, or the file of several pages that it is one of
-    frame: int = 0  # which of them
-    text_source: str | None = None  # what read its words: an OCR engine, a PDF's own text
+    image: Path | None = None  # scan of the page; may be a multi-page file
+    frame: int = 0  # index of the page in `image`
+    text_source: str | None = None  # source of the words: an OCR engine or the PDF text layer
 
     def __post_init__(self) -> None:
         assert self.boxes.shape == (len(self.texts), 4)
@@ -85,22 +86,22 @@ class Page:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Page):
             return NotImplemented
-        same = (self.width, self.height, self.texts) == (other.width, other.height, other.texts)
-        same = same and (self.image, self.frame, self.text_source) == (other.image, other.frame, other.text_source)
-        return same and np.array_equal(self.boxes, other.boxes) and _same(self.confidences, other.confidences)
+        equal = (self.width, self.height, self.texts) == (other.width, other.height, other.texts)
+        equal = equal and (self.image, self.frame, self.text_source) == (other.image, other.frame, other.text_source)
+        return equal and np.array_equal(self.boxes, other.boxes) and _equal(self.confidences, other.confidences)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Page({self.width:g} × {self.height:g}, {len(self.texts)} words: {_opening(self.texts)})"
+        return f"Page({self.width:g} × {self.height:g}, {len(self.texts)} words: {_preview(self.texts)})"
 
     @property
     def normalized_boxes(self) -> Boxes:
-        """Boxes as shares of the page, each number between 0 and 1: [W, 4]."""
+        """Boxes relative to the page size, with coordinates between 0 and 1: [W, 4]."""
         return np.divide(self.boxes, (self.width, self.height, self.width, self.height))
 
     def take(self, order: NDArray[np.intp]) -> "Page":
-        """Give the same page with its words in another order."""
+        """Return a copy of the page with its words reordered."""
         return replace(
             self,
             texts=tuple(self.texts[i] for i in order.tolist()),
@@ -111,7 +112,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Document:
-    """Pages of words; what is known of them (entities, links between entities, keyed-in fields)."""
+    """Pages of words, with optional labels: entities, links between entities, and field values."""
 
     id: str
     pages: tuple[Page, ...]
@@ -128,44 +129,44 @@ class Document:
 
     @cached_property
     def num_words(self) -> int:
-        """How many words there are on all pages."""
+        """Number of words on all pages."""
         return sum(len(page.texts) for page in self.pages)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """All words' texts, page after page: [N]."""
+        """Texts of all words, page by page: [N]."""
         return tuple(chain.from_iterable(page.texts for page in self.pages))
 
     @cached_property
     def boxes(self) -> Boxes:
-        """All words' boxes, each in the units of its page: [N, 4]."""
+        """Boxes of all words, each in the units of its page: [N, 4]."""
         return np.concatenate([page.boxes for page in self.pages] or [np.empty((0, 4))])
 
     @cached_property
     def page_of_word(self) -> NDArray[np.intp]:
-        """The page each word stands on: [N]."""
+        """Page index of each word: [N]."""
         return np.repeat(np.arange(len(self.pages)), [len(page.texts) for page in self.pages])
 
     @property
     def words(self) -> Iterator[Word]:
-        """The words one by one, for people and small jobs."""
-        for number, page in enumerate(self.pages):
-            certain: list[Any] = [None] * len(page.texts) if page.confidences is None else page.confidences.tolist()
-            for text, box, confidence in zip(page.texts, page.boxes.tolist(), certain, strict=True):
-                yield Word(text, tuple(box), number, confidence)
+        """All words as `Word` objects."""
+        for index, page in enumerate(self.pages):
+            confidences: list[Any] = [None] * len(page.texts) if page.confidences is None else page.confidences.tolist()
+            for text, box, confidence in zip(page.texts, page.boxes.tolist(), confidences, strict=True):
+                yield Word(text, tuple(box), index, confidence)
 
     def entity(self, label: str, words: Sequence[int], score: float | None = None) -> Entity:
-        """Make an entity of some of this document's words, given in the order they are read."""
+        """Create an entity from word indices in reading order."""
         if not words or min(words) < 0 or max(words) >= self.num_words or len(set(words)) < len(words):
             raise DocumentError(
-                f"document {self.id!r}: entity {label!r} names words {shorten(words)}, "
-                f"but it needs distinct words between 0 and {self.num_words - 1}."
+                f"document {self.id!r}: entity {label!r} has words {format_word_ids(words)}. "
+                f"It must have one or more distinct words between 0 and {self.num_words - 1}."
             )
         pages = self.page_of_word[list(words)]
         if (pages != pages[0]).any():
             raise DocumentError(
-                f"document {self.id!r}: entity {label!r} with words {shorten(words)} runs over a page break; "
-                "give each page's part as an entity of its own."
+                f"document {self.id!r}: entity {label!r} with words {format_word_ids(words)} crosses a page break. "
+                "Create a separate entity on each page."
             )
         text = " ".join(self.texts[i] for i in words)
         page = int(pages[0])
@@ -180,7 +181,7 @@ class Document:
         return float(confidences[np.array(words) - np.searchsorted(self.page_of_word, page)].min())
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `formnet.io.readers.jsonl` reads back as an equal document (repairs aside)."""
+        """Return the JSON form, which `formnet.io.readers.jsonl` parses to an equal document without repairs."""
         return {
             "schema": SCHEMA,
             "id": self.id,
@@ -201,7 +202,7 @@ def _page_json(page: Page) -> dict[str, Any]:
     if page.confidences is not None:
         json["confidences"] = page.confidences.tolist()
     if page.image is not None:
-        json["image"] = whole_characters(page.image.as_posix())
+        json["image"] = replace_surrogates(page.image.as_posix())
     if page.frame:
         json["frame"] = page.frame
     if page.text_source is not None:
@@ -216,20 +217,20 @@ def _entity_json(entity: Entity) -> dict[str, Any]:
     return json
 
 
-def shorten(words: Sequence[int]) -> str:
-    """Write out word numbers for a message, not all of them if they are many."""
-    return str(list(words)) if len(words) <= 8 else f"{list(words[:8])}… ({len(words)} in all)"
+def format_word_ids(words: Sequence[int]) -> str:
+    """Format word indices for a message, truncating long lists."""
+    return str(list(words)) if len(words) <= 8 else f"{list(words[:8])}… ({len(words)} in total)"
 
 
-def _same(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
+def _equal(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> bool:
     return a is b if a is None or b is None else np.array_equal(a, b)
 
 
-def _opening(texts: Sequence[str], length: int = 48) -> str:
+def _preview(texts: Sequence[str], length: int = 48) -> str:
     text = " ".join(texts[:length])
     return repr(text if len(text) <= length else text[: length - 1] + "…")
 
 
-def whole_characters(name: str) -> str:
-    """Give a file's name as it can be written anywhere: on a disk, it need not be UTF-8."""
+def replace_surrogates(name: str) -> str:
+    """Replace the lone surrogates of a non-UTF-8 file name with U+FFFD, so that it can be encoded."""
     return re.sub("[\ud800-\udfff]", "\ufffd", name)

@@ -1,4 +1,4 @@
-"""Documents → a batch of tensors, and the way back to words."""
+"""Encode documents as batches of tensors, and convert batches back."""
 
 from formnet.encoding.collate import buckets, collate, uncollate
 from formnet.encoding.encoder import EncodedDocument, Encoder

@@ -1,4 +1,4 @@
-"""Encoded documents → padded tensors and back, and which documents to put together."""
+"""Collate encoded documents into padded batches and back, and group documents of similar length."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,48 +11,49 @@ from torch import Tensor
 from formnet.encoding.encoder import EncodedDocument
 from formnet.errors import DocumentError
 
-#: A padded place holds no piece, no word, no neighbor, and asks for no tag.
-NOWHERE = -1
-IGNORED_TAG = -100
+#: Padding value of token, word and neighbor indices, and of labels.
+PADDING_INDEX = -1
+IGNORE_INDEX = -100
 
-Batch = dict[str, Any]  # tensors by name, and the documents' ids
+Batch = dict[str, Any]  # tensors by name, and the document IDs
 
 
 def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int = 1) -> Batch:
-    """Pad documents to one length, a multiple of some number if asked.
+    """Pad documents to the same number of tokens, rounded up to a multiple of `multiple`.
 
-    B documents, P pieces, W words: input_ids [B, P], attention_mask [B, P], word_ids [B, P], token_boxes [B, P, 4],
-    first_token [B, W], node_features [B, W, 10], neighbors [B, W, 8], edge_features [B, W, 8, 11], labels [B, W].
+    Shapes for B documents, P tokens and W words: input_ids [B, P], attention_mask [B, P], word_ids [B, P],
+    token_boxes [B, P, 4], first_token [B, W], node_features [B, W, 10], neighbors [B, W, 8],
+    edge_features [B, W, 8, 11], labels [B, W].
     """
     if not documents:
         raise DocumentError("a batch needs at least one document.")
-    pieces = _round_up(max(len(d) for d in documents), multiple)
-    words = max(d.num_words for d in documents)
+    num_tokens = _round_up(max(len(d) for d in documents), multiple)
+    num_words = max(d.num_words for d in documents)
     batch: Batch = {
         "ids": [d.id for d in documents],
-        "input_ids": _pad([d.token_ids for d in documents], pieces, padding_id),
-        "attention_mask": _pad([np.ones(len(d), np.int64) for d in documents], pieces, 0),
-        "word_ids": _pad([d.word_ids for d in documents], pieces, NOWHERE),
-        "token_boxes": _pad([d.token_boxes for d in documents], pieces, 0.0),
-        "first_token": _pad([d.first_token for d in documents], words, NOWHERE),
-        "node_features": _pad([d.node_features for d in documents], words, 0.0),
-        "neighbors": _pad([d.neighbors for d in documents], words, NOWHERE),
-        "edge_features": _pad([d.edge_features for d in documents], words, 0.0),
+        "input_ids": _pad([d.token_ids for d in documents], num_tokens, padding_id),
+        "attention_mask": _pad([np.ones(len(d), np.int64) for d in documents], num_tokens, 0),
+        "word_ids": _pad([d.word_ids for d in documents], num_tokens, PADDING_INDEX),
+        "token_boxes": _pad([d.token_boxes for d in documents], num_tokens, 0.0),
+        "first_token": _pad([d.first_token for d in documents], num_words, PADDING_INDEX),
+        "node_features": _pad([d.node_features for d in documents], num_words, 0.0),
+        "neighbors": _pad([d.neighbors for d in documents], num_words, PADDING_INDEX),
+        "edge_features": _pad([d.edge_features for d in documents], num_words, 0.0),
     }
     tags = [d.tags for d in documents if d.tags is not None]
     if tags:
         if len(tags) < len(documents):
-            raise DocumentError("some documents of the batch are labeled and some are not.")
-        batch["labels"] = _pad(tags, words, IGNORED_TAG)
+            raise DocumentError("the batch contains both labeled and unlabeled documents.")
+        batch["labels"] = _pad(tags, num_words, IGNORE_INDEX)
     return batch
 
 
 def uncollate(batch: Batch) -> list[EncodedDocument]:
-    """Give back the documents of a batch as they were."""
+    """Split a batch into its documents, without padding."""
     documents = []
     for i, name in enumerate(batch["ids"]):
-        pieces = int(batch["attention_mask"][i].sum())
-        words = int((batch["first_token"][i] != NOWHERE).sum())
+        num_tokens = int(batch["attention_mask"][i].sum())
+        num_words = int((batch["first_token"][i] != PADDING_INDEX).sum())
 
         def row(key: str, length: int, i: int = i) -> NDArray[Any]:
             array: NDArray[Any] = batch[key][i, :length].numpy()
@@ -61,14 +62,14 @@ def uncollate(batch: Batch) -> list[EncodedDocument]:
         documents.append(
             EncodedDocument(
                 name,
-                row("input_ids", pieces),
-                row("word_ids", pieces),
-                row("token_boxes", pieces),
-                row("first_token", words),
-                row("node_features", words),
-                row("neighbors", words),
-                row("edge_features", words),
-                row("labels", words) if "labels" in batch else None,
+                row("input_ids", num_tokens),
+                row("word_ids", num_tokens),
+                row("token_boxes", num_tokens),
+                row("first_token", num_words),
+                row("node_features", num_words),
+                row("neighbors", num_words),
+                row("edge_features", num_words),
+                row("labels", num_words) if "labels" in batch else None,
             )
         )
     return documents
@@ -76,17 +77,17 @@ def uncollate(batch: Batch) -> list[EncodedDocument]:
 
 def buckets(
     lengths: Sequence[int],
-    most_pieces: int,
+    max_tokens: int,
     seed: int | Sequence[int] | None = None,
-    most_documents: int | None = None,
-    shares: int = 1,
+    max_documents: int | None = None,
+    num_processes: int = 1,
 ) -> list[list[int]]:
-    """Group documents of like length so that a padded batch holds at most so many pieces; one too long goes alone.
+    """Group documents of similar length into batches of at most `max_tokens` tokens per process, padding included.
 
-    A batch can be limited in documents, too. One that several processes share holds so much for each of them.
+    A document longer than `max_tokens` forms its own batch. `max_documents` limits the documents per batch.
 
-    With a seed, which documents meet and the order of batches change with it; without, the longest come first, so that
-    what does not fit in memory fails at once.
+    With a seed, the grouping and the order of batches are random. Without one, the longest documents come first, so
+    that running out of memory happens in the first batch.
 
     >>> buckets([10, 500, 12, 480, 11], 1000)
     [[1, 3], [2, 4, 0]]
@@ -94,16 +95,16 @@ def buckets(
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
     generator = None if seed is None else np.random.default_rng(seed)
     if generator is not None and len(lengths):
-        # Lengths blurred by a tenth: neighbors change from epoch to epoch, padding stays small.
+        # Random scaling by up to 10 % changes the grouping between epochs with little extra padding.
         order = np.argsort(-np.asarray(lengths) * generator.uniform(0.9, 1.1, len(lengths)), kind="stable")
     batches: list[list[int]] = []
     longest = 0
     for index in order.tolist():
-        longest_now = max(longest, lengths[index])
-        full = bool(batches) and len(batches[-1]) == most_documents
-        if batches and not full and longest_now * -(-(len(batches[-1]) + 1) // shares) <= most_pieces:
+        padded_length = max(longest, lengths[index])
+        is_full = bool(batches) and len(batches[-1]) == max_documents
+        if batches and not is_full and padded_length * -(-(len(batches[-1]) + 1) // num_processes) <= max_tokens:
             batches[-1].append(index)
-            longest = longest_now
+            longest = padded_length
         else:
             batches.append([index])
             longest = lengths[index]

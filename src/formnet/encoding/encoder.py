@@ -1,4 +1,4 @@
-"""One document as arrays: pieces with places, words with neighbors, and the map between them."""
+"""Encode a document as arrays: tokens with boxes, words with neighbors, and the mapping between them."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,26 @@ from tokenizers import Tokenizer
 
 from formnet.document import Document
 from formnet.document.tags import TagScheme
-from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBOURS, NODE_FEATURES, neighbors, page_graph
-from formnet.encoding.tokenizer import cut, padding_id
+from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBORS, NODE_FEATURES, neighbors, page_graph
+from formnet.encoding.tokenizer import padding_id, tokenize_words
 
-#: The longer side of every page is this long; the other keeps its proportion.
+#: Length of the longer side of every page; the other side keeps the aspect ratio.
 PAGE_UNITS = 1000.0
-#: Pages are stacked along y this far apart.
+#: Vertical gap between stacked pages.
 PAGE_GAP = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedDocument:
-    """A whole document for the network; P pieces, W words."""
+    """A document encoded for the network, with P tokens and W words."""
 
     id: str
     token_ids: NDArray[np.int64]  # [P]
-    word_ids: NDArray[np.int64]  # [P] the word a piece is of
+    word_ids: NDArray[np.int64]  # [P] word index of each token
     token_boxes: NDArray[np.float32]  # [P, 4] in page units, pages stacked
-    first_token: NDArray[np.int64]  # [W] where a word begins
+    first_token: NDArray[np.int64]  # [W] index of the first token of each word
     node_features: NDArray[np.float32]  # [W, 10]
-    neighbors: NDArray[np.int64]  # [W, 8] words, −1 where there are fewer
+    neighbors: NDArray[np.int64]  # [W, 8] word indices, padded with −1
     edge_features: NDArray[np.float32]  # [W, 8, 11]
     tags: NDArray[np.int64] | None = None  # [W]
 
@@ -36,19 +36,19 @@ class EncodedDocument:
 
     @property
     def num_words(self) -> int:
-        """How many words the pieces are of."""
+        """Number of words."""
         return len(self.first_token)
 
-    def pieces_of(self, word: int) -> range:
-        """Give the pieces of a word."""
-        last = word + 1 == self.num_words
-        return range(int(self.first_token[word]), len(self) if last else int(self.first_token[word + 1]))
+    def word_to_tokens(self, word: int) -> range:
+        """Return the token indices of a word."""
+        is_last = word + 1 == self.num_words
+        return range(int(self.first_token[word]), len(self) if is_last else int(self.first_token[word + 1]))
 
 
 class Encoder:
-    """Turns documents into arrays with one tokenizer and, for labeled ones, one tag scheme.
+    """Encode documents as arrays with a tokenizer and, for labeled documents, a tag scheme.
 
-    Nothing is cut off: eleven thousand words give all their pieces.
+    Documents are never truncated, whatever their length.
     """
 
     def __init__(self, tokenizer: Tokenizer, scheme: TagScheme | None = None) -> None:
@@ -57,23 +57,23 @@ class Encoder:
 
     def __call__(self, document: Document) -> EncodedDocument:
         """Encode one document."""
-        pieces = cut(self.tokenizer, document.texts)
-        nodes, table, edges = _graph(document)
+        tokens = tokenize_words(self.tokenizer, document.texts)
+        node_features, neighbor_table, edge_features = _encode_graph(document)
         return EncodedDocument(
             document.id,
-            pieces.ids,
-            pieces.word,
-            share_width(stacked_boxes(document), pieces.word, pieces.length),
-            np.searchsorted(pieces.word, np.arange(document.num_words)),
-            nodes,
-            table,
-            edges,
+            tokens.ids,
+            tokens.word_ids,
+            split_word_boxes(stack_page_boxes(document), tokens.word_ids, tokens.lengths),
+            np.searchsorted(tokens.word_ids, np.arange(document.num_words)),
+            node_features,
+            neighbor_table,
+            edge_features,
             None if self.scheme is None else self.scheme.document_tags(document),
         )
 
 
-def stacked_boxes(document: Document) -> NDArray[np.float64]:
-    """Give all words' boxes in page units, each page below the one before: [N, 4]."""
+def stack_page_boxes(document: Document) -> NDArray[np.float64]:
+    """Return the boxes of all words in page units, with pages stacked vertically: [N, 4]."""
     boxes = []
     top = 0.0
     for page in document.pages:
@@ -83,21 +83,23 @@ def stacked_boxes(document: Document) -> NDArray[np.float64]:
     return np.concatenate(boxes or [np.empty((0, 4))])
 
 
-def share_width(boxes: NDArray[np.float64], word: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Give pieces their share of their word's box by characters, from left to right: [P, 4]."""
-    whole = np.bincount(word, length, minlength=len(boxes))  # [W] characters
-    end = np.cumsum(length)  # [P] over the document, then within the word
-    end = end - (np.cumsum(whole) - whole)[word]
-    x0, y0, x1, y1 = boxes[word].T
-    step = (x1 - x0) / whole[word]
-    return np.stack([x0 + step * (end - length), y0, x0 + step * end, y1], axis=1, dtype=np.float32)
+def split_word_boxes(
+    boxes: NDArray[np.float64], word_ids: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Divide each word box among its tokens from left to right, in proportion to their characters: [P, 4]."""
+    word_lengths = np.bincount(word_ids, lengths, minlength=len(boxes))  # [W] characters
+    end = np.cumsum(lengths)  # [P] within the document
+    end = end - (np.cumsum(word_lengths) - word_lengths)[word_ids]  # [P] within the word
+    x0, y0, x1, y1 = boxes[word_ids].T
+    step = (x1 - x0) / word_lengths[word_ids]
+    return np.stack([x0 + step * (end - lengths), y0, x0 + step * end, y1], axis=1, dtype=np.float32)
 
 
-def _graph(document: Document) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
-    """Build every page's graph; neighbors are numbered through the document."""
+def _encode_graph(document: Document) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    """Build the graph of each page; neighbors are word indices in the document."""
     nodes = [np.empty((0, NODE_FEATURES), np.float32)]
-    tables = [np.empty((0, MAX_NEIGHBOURS), np.int64)]
-    edges = [np.empty((0, MAX_NEIGHBOURS, EDGE_FEATURES), np.float32)]
+    tables = [np.empty((0, MAX_NEIGHBORS), np.int64)]
+    edges = [np.empty((0, MAX_NEIGHBORS, EDGE_FEATURES), np.float32)]
     start = 0
     for page in document.pages:
         graph = page_graph(page)

@@ -1,8 +1,8 @@
-"""The page as a graph: a β-skeleton (β = 1, the Gabriel graph) over word centers, with the paper's features.
+"""Page graph: a β-skeleton (β = 1, the Gabriel graph) over word centers, with the features of the paper.
 
-Two words are joined when no third lies in the closed disc between them. Every such pair is an edge of the Delaunay
-triangulation, and of those it is enough to test the two corners opposite the edge. The test is made on whole
-numbers, so it is exact. The graph is connected: it holds every edge of the minimum spanning tree.
+Two words are neighbors if no third word lies in the closed disc whose diameter is the segment between them. Every such
+pair is an edge of the Delaunay triangulation, and an edge only has to be tested against its opposite corners. The test
+uses integers and is therefore exact. The graph is connected because it contains the minimum spanning tree.
 """
 
 from collections.abc import Callable
@@ -18,21 +18,21 @@ from formnet.document import Page
 from formnet.document.boxes import Boxes
 
 Edges = NDArray[np.int64]  # [2, E]: from, to
-Grid = NDArray[np.int64]  # [N, 2]
+Points = NDArray[np.int64]  # [N, 2]
 
-#: The paper's "maximum number of neighbors".
-MAX_NEIGHBOURS = 8
-#: Centers are laid on a grid of this many steps: products of differences stay exact even as floats.
-GRID = 2**20
-#: Up to here all pairs are tried, which is quicker than a triangulation; from here on that would take too long.
-FEW, TOO_MANY = 8, 1_000
+#: Maximum number of neighbors per word, as in the paper.
+MAX_NEIGHBORS = 8
+#: Number of grid steps for word centers; products of coordinate differences are exact even as floats.
+GRID_SIZE = 2**20
+#: Up to the first number of points, testing all pairs is faster than a triangulation; above the second, too slow.
+BRUTE_FORCE_POINTS, MAX_BRUTE_FORCE_POINTS = 8, 1_000
 
 NODE_FEATURES = 10
 EDGE_FEATURES = 11
 
 
 class PageGraph(NamedTuple):
-    """One page's graph. Edges are directed, both ways, sorted by the word they start from."""
+    """The graph of a page. Every edge is present in both directions; edges are sorted by source word."""
 
     nodes: NDArray[np.float32]  # [N, 10]
     edges: Edges  # [2, E]
@@ -45,84 +45,85 @@ def page_graph(page: Page) -> PageGraph:
 
 
 def box_graph(boxes: Boxes, width: float, height: float) -> PageGraph:
-    """Build the graph of boxes on a page of this size."""
-    edges = both_ways(skeleton(on_grid(boxes)), len(boxes))
-    shares = (boxes / (width, height, width, height)).T
-    return PageGraph(node_features(shares), edges, edge_features(shares, edges, height / width))
+    """Build the graph of word boxes on a page of the given size."""
+    edges = make_bidirectional(beta_skeleton(quantize_centers(boxes)), len(boxes))
+    relative_boxes = (boxes / (width, height, width, height)).T
+    return PageGraph(node_features(relative_boxes), edges, edge_features(relative_boxes, edges, height / width))
 
 
-def on_grid(boxes: Boxes) -> Grid:
-    """Give box centers as whole numbers, twice the center where boxes are whole numbers already: [N, 2]."""
-    twice = boxes[:, :2] + boxes[:, 2:]
-    whole = twice.astype(np.int64)
-    largest = twice.max(initial=1e-9)
-    if largest > GRID or (whole != twice).any():
-        # A power of two, so that coordinates with few binary places stay exact.
-        whole = np.rint(twice * 2.0 ** np.floor(np.log2(GRID / largest))).astype(np.int64)
-    return whole
+def quantize_centers(boxes: Boxes) -> Points:
+    """Return box centers as integers; for integer boxes, exactly twice the center: [N, 2]."""
+    doubled = boxes[:, :2] + boxes[:, 2:]
+    points = doubled.astype(np.int64)
+    largest = doubled.max(initial=1e-9)
+    if largest > GRID_SIZE or (points != doubled).any():
+        # Scale by a power of two, so that coordinates with few binary digits stay exact.
+        points = np.rint(doubled * 2.0 ** np.floor(np.log2(GRID_SIZE / largest))).astype(np.int64)
+    return points
 
 
-def skeleton(points: Grid) -> Edges:
-    """Give the β-skeleton of points with at most so many neighbors each, the lower number first: [2, E]."""
-    return capped(points, gabriel(points), MAX_NEIGHBOURS)
+def beta_skeleton(points: Points) -> Edges:
+    """Return the edges of the β-skeleton with at most `MAX_NEIGHBORS` per point, lower index first: [2, E]."""
+    return limit_degree(points, gabriel_graph(points), MAX_NEIGHBORS)
 
 
-def gabriel(points: Grid) -> Edges:
-    """Join points with no third in the closed disc between them, the lower number first: [2, E].
+def gabriel_graph(points: Points) -> Edges:
+    """Return the edges of the Gabriel graph, lower index first: [2, E].
 
-    Words with the very same center hang on each other in a chain, one of which stands for them in the graph.
+    Points with identical coordinates form a chain, and one of them represents the others in the graph.
     """
-    if len(points) > FEW:
-        triangulation = Delaunay(np.concatenate([points, _far_corners(points)]))
-        edges = _sides_of_empty_discs(points, triangulation)
+    if len(points) > BRUTE_FORCE_POINTS:
+        triangulation = Delaunay(np.concatenate([points, _enclosing_triangle(points)]))
+        edges = _gabriel_from_delaunay(points, triangulation)
         if len(triangulation.coplanar) == 0:
             return edges
-        left_out, _, corner = triangulation.coplanar.T  # points that Qhull took for their nearest corner
-        if (points[left_out] == points[corner]).all() or len(points) > TOO_MANY:
-            return np.concatenate([edges, _chain(corner, left_out)], axis=1)
-    return _with_twins(points, _gabriel_by_midpoints)
+        omitted, _, vertex = triangulation.coplanar.T  # points that Qhull merged into their nearest vertex
+        if (points[omitted] == points[vertex]).all() or len(points) > MAX_BRUTE_FORCE_POINTS:
+            return np.concatenate([edges, _chain_duplicates(vertex, omitted)], axis=1)
+    return _with_duplicates(points, _gabriel_brute_force)
 
 
-def _far_corners(points: Grid) -> Grid:
-    """Give a triangle around all points, farther away than any disc between two of them reaches: [3, 2].
+def _enclosing_triangle(points: Points) -> Points:
+    """Return a triangle around all points that lies outside every disc between two of them: [3, 2].
 
-    With it, no side of the hull has many points on it, of which Qhull's time would be the square, nor are all points
-    on one line, which it would refuse.
+    Without it, Qhull takes quadratic time if many points lie on one side of the hull, and rejects points that are all
+    collinear.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     side = max(int((high - low).max()), 1)
-    corners: Grid = (low + high) // 2 + side * np.array([[0, 2], [-2, -2], [2, -2]])
+    corners: Points = (low + high) // 2 + side * np.array([[0, 2], [-2, -2], [2, -2]])
     return corners
 
 
-def _sides_of_empty_discs(points: Grid, triangulation: Delaunay) -> Edges:
-    """Give the sides between points, and not to far corners, in whose disc there is no corner: [2, E]."""
+def _gabriel_from_delaunay(points: Points, triangulation: Delaunay) -> Edges:
+    """Return Delaunay edges whose disc contains no opposite corner, without those of the enclosing triangle: [2, E]."""
     corners = triangulation.simplices.T.astype(np.int64)  # [3, T]
-    # As complex numbers, whose product a·b̄ has the scalar product as its real part.
-    at = (triangulation.points[:, 0] + 1j * triangulation.points[:, 1]).take(corners)
-    side = at.take(_NEXT, axis=0) - at  # from each corner to the next: [3, T]
-    # Two sides meet at a corner head to tail: unless their product is negative the angle is not acute, and the corner
-    # lies in the disc over the side opposite to it.
-    blocked = (side * side.take(_LAST, axis=0).conj()).real >= 0
-    a, b = corners.take(_NEXT, axis=0), corners.take(_LAST, axis=0)
+    # Complex coordinates: the real part of a·b̄ is the dot product.
+    position = (triangulation.points[:, 0] + 1j * triangulation.points[:, 1]).take(corners)
+    side = position.take(_NEXT, axis=0) - position  # from each corner to the next: [3, T]
+    # If the dot product of consecutive sides is not negative, the angle at their common corner is not acute, and that
+    # corner lies in the disc of the opposite side.
+    blocked = (side * side.take(_PREVIOUS, axis=0).conj()).real >= 0
+    a, b = corners.take(_NEXT, axis=0), corners.take(_PREVIOUS, axis=0)
     count = len(triangulation.points)
     blocked |= np.maximum(a, b) >= len(points)
-    # A side stands in one or two triangles. Sorted with the verdict as the last bit, its last entry is the verdict.
+    # A side occurs in one or two triangles. After sorting with `blocked` as the lowest bit, its last entry decides.
     coded = ((np.minimum(a, b) * count + np.maximum(a, b)) * 2 + blocked).ravel()
     coded.sort()
     pair = coded >> 1
     free = (coded & 1) == 0
     free[:-1] &= pair[:-1] != pair[1:]
-    return _pairs(pair[free], count)
+    return _decode_pairs(pair[free], count)
 
 
-_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+_NEXT, _PREVIOUS = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
-def _gabriel_by_midpoints(points: Grid) -> Edges:
-    """Join distinct points pair by pair: for few of them, and where a triangulation is not to be had.
+def _gabriel_brute_force(points: Points) -> Edges:
+    """Test all pairs of distinct points: for few points, and if the triangulation is not exact.
 
-    Of the three points nearest to the middle of two, one is a third; the disc is empty unless it lies inside.
+    Among the three points nearest to the midpoint of a pair, at least one is not in the pair; the disc is empty unless
+    it contains that point.
     """
     low, high = np.triu_indices(len(points), 1)
     if len(points) < 3:
@@ -133,104 +134,106 @@ def _gabriel_by_midpoints(points: Grid) -> Edges:
     return np.stack([low[~inside], high[~inside]])
 
 
-def _with_twins(points: Grid, join: Callable[[Grid], Edges]) -> Edges:
-    """Join distinct points and hang the others on those that stand where they do."""
-    _, first, place = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    twins = np.setdiff1d(np.arange(len(points)), first)
-    return np.concatenate([np.sort(first[join(points[first])], axis=0), _chain(first[place[twins]], twins)], axis=1)
+def _with_duplicates(points: Points, build_edges: Callable[[Points], Edges]) -> Edges:
+    """Build the edges of distinct points, and chain duplicates to the first point with their coordinates."""
+    _, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    duplicates = np.setdiff1d(np.arange(len(points)), first)
+    edges = np.sort(first[build_edges(points[first])], axis=0)
+    return np.concatenate([edges, _chain_duplicates(first[group[duplicates]], duplicates)], axis=1)
 
 
-def _chain(anchors: NDArray[np.integer], twins: NDArray[np.integer]) -> Edges:
-    """Hang twins on their anchor one after the other, so that none has many neighbors: [2, L]."""
-    order = np.lexsort((twins, anchors))
-    anchors, twins = anchors[order], twins[order]
-    previous = np.where(np.diff(anchors, prepend=-1) == 0, np.roll(twins, 1), anchors)
-    return np.sort(np.stack([previous, twins]), axis=0).astype(np.int64)
+def _chain_duplicates(anchors: NDArray[np.integer], duplicates: NDArray[np.integer]) -> Edges:
+    """Connect duplicates to their anchor as a chain, so that no point gets many neighbors: [2, L]."""
+    order = np.lexsort((duplicates, anchors))
+    anchors, duplicates = anchors[order], duplicates[order]
+    previous = np.where(np.diff(anchors, prepend=-1) == 0, np.roll(duplicates, 1), anchors)
+    return np.sort(np.stack([previous, duplicates]), axis=0).astype(np.int64)
 
 
-def capped(points: Grid, edges: Edges, most: int = MAX_NEIGHBOURS) -> Edges:
-    """Take the longest edges from words with too many, but never one of the minimum spanning tree.
+def limit_degree(points: Points, edges: Edges, max_degree: int = MAX_NEIGHBORS) -> Edges:
+    """Remove the longest edges of points above `max_degree`, except those of the minimum spanning tree.
 
-    In the plane no point has more than six edges of the tree, so the cap can always be met without cutting the graph.
+    A Euclidean minimum spanning tree has degree at most six, so a limit of six or more can always be met without
+    disconnecting the graph.
     """
     count = len(points)
     degree = np.bincount(edges.ravel(), minlength=count)
-    if degree.max(initial=0) <= most:
+    if degree.max(initial=0) <= max_degree:
         return edges
     low, high = edges
     length = ((points[low] - points[high]) ** 2).sum(axis=1)
-    # Edges of one length are told apart by where they are, so that the order of words decides nothing.
-    place = np.sort(points[:, 0][edges] * (2 * GRID) + points[:, 1][edges], axis=0)
+    # Ties in length are broken by position, so that the result does not depend on the order of words.
+    position = np.sort(points[:, 0][edges] * (2 * GRID_SIZE) + points[:, 1][edges], axis=0)
     rank = np.empty(len(low))
-    rank[np.lexsort((place[1], place[0], length))] = np.arange(1, len(low) + 1)
+    rank[np.lexsort((position[1], position[0], length))] = np.arange(1, len(low) + 1)
     tree = minimum_spanning_tree(coo_array((rank, (low, high)), shape=(count, count)))
     in_tree = np.isin(low * count + high, np.ravel_multi_index(tree.nonzero(), (count, count)))
-    crowded = degree > most
-    loose = np.flatnonzero(~in_tree & (crowded[low] | crowded[high]))
+    over_limit = degree > max_degree
+    removable = np.flatnonzero(~in_tree & (over_limit[low] | over_limit[high]))
     keep = np.ones(len(low), np.bool_)
-    for edge in loose[np.argsort(-rank[loose])].tolist():
+    for edge in removable[np.argsort(-rank[removable])].tolist():
         ends = edges[:, edge]
-        if (degree[ends] > most).any():
+        if (degree[ends] > max_degree).any():
             keep[edge] = False
             degree[ends] -= 1
     return edges[:, keep]
 
 
-def both_ways(edges: Edges, count: int) -> Edges:
-    """Give every edge in both directions, sorted by where it starts: [2, 2E]."""
+def make_bidirectional(edges: Edges, count: int) -> Edges:
+    """Return every edge in both directions, sorted by source: [2, 2E]."""
     low, high = edges
     coded = np.concatenate([low * count + high, high * count + low])
     coded.sort()
-    return _pairs(coded, count)
+    return _decode_pairs(coded, count)
 
 
-def _pairs(coded: NDArray[np.int64], count: int) -> Edges:
+def _decode_pairs(coded: NDArray[np.int64], count: int) -> Edges:
     pairs = np.empty((2, len(coded)), np.int64)
     np.floor_divide(coded, max(count, 1), out=pairs[0])
     np.subtract(coded, pairs[0] * count, out=pairs[1])
     return pairs
 
 
-def node_features(shares: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Give the four corners clockwise from the top left, then width and height, as shares of the page: [N, 10]."""
-    features = np.empty((NODE_FEATURES, shares.shape[1]), np.float32)
-    features[:8] = shares.take(_CORNERS, axis=0)
-    features[8:] = shares[2:] - shares[:2]
+def node_features(relative_boxes: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the four corners clockwise from the top left, then width and height, relative to the page: [N, 10]."""
+    features = np.empty((NODE_FEATURES, relative_boxes.shape[1]), np.float32)
+    features[:8] = relative_boxes.take(_CORNERS, axis=0)
+    features[8:] = relative_boxes[2:] - relative_boxes[:2]
     return features.T
 
 
 _CORNERS = np.array([0, 1, 2, 1, 2, 3, 0, 3])
 
 
-def edge_features(shares: NDArray[np.float64], edges: Edges, proportion: float) -> NDArray[np.float32]:
-    """Give the paper's attributes of directed edges k → l, from boxes as shares of the page [4, N]: [E, 11].
+def edge_features(relative_boxes: NDArray[np.float64], edges: Edges, page_aspect: float) -> NDArray[np.float32]:
+    """Return the edge features of the paper for directed edges k → l, from relative boxes [4, N]: [E, 11].
 
-    From k to l: between centers (x, y), top left corners, bottom right corners; the shortest distance between the boxes
-    along x and along y. Then height over width of k, of l, and of the box that covers both, in the page's proportion.
+    Offsets (x, y) from k to l between centers, top left corners and bottom right corners; the shortest distance between
+    the boxes along x and y; the aspect ratios (height / width) of k, of l, and of the box around both.
     """
     start, stop = edges
-    one, other = shares.take(start, axis=1), shares.take(stop, axis=1)  # [4, E]
+    source, target = relative_boxes.take(start, axis=1), relative_boxes.take(stop, axis=1)  # [4, E]
     features = np.empty((EDGE_FEATURES, len(start)), np.float32)
-    corners = other - one
-    features[0:2] = (corners[:2] + corners[2:]) / 2
-    features[2:6] = corners
-    outer, inner = np.minimum(one, other), np.maximum(one, other)
-    features[6:8] = np.maximum(inner[:2] - outer[2:], 0)
-    extent = shares[2:] - shares[:2]
-    aspect = extent[1] / extent[0] * proportion
+    offsets = target - source
+    features[0:2] = (offsets[:2] + offsets[2:]) / 2
+    features[2:6] = offsets
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    features[6:8] = np.maximum(high[:2] - low[2:], 0)
+    extent = relative_boxes[2:] - relative_boxes[:2]
+    aspect = extent[1] / extent[0] * page_aspect
     features[8], features[9] = aspect.take(start), aspect.take(stop)
-    covering = inner[2:] - outer[:2]
-    features[10] = covering[1] / covering[0] * proportion
+    union = high[2:] - low[:2]
+    features[10] = union[1] / union[0] * page_aspect
     return features.T
 
 
 def neighbors(graph: PageGraph) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Give each word's neighbors, padded with −1, and the features of the edges to them: [N, 8], [N, 8, 11]."""
+    """Return the neighbors of each word, padded with −1, and the features of their edges: [N, 8], [N, 8, 11]."""
     start, stop = graph.edges
     count = len(graph.nodes)
     slot = np.arange(len(start)) - np.searchsorted(start, np.arange(count))[start]
-    table = np.full((count, MAX_NEIGHBOURS), -1, np.int64)
-    features = np.zeros((count, MAX_NEIGHBOURS, EDGE_FEATURES), np.float32)
+    table = np.full((count, MAX_NEIGHBORS), -1, np.int64)
+    features = np.zeros((count, MAX_NEIGHBORS, EDGE_FEATURES), np.float32)
     table[start, slot] = stop
     features[start, slot] = graph.edge_features
     return table, features

@@ -1,4 +1,4 @@
-"""Loading a fast tokenizer from a vocabulary, a folder or a hub name, and cutting words into pieces with it."""
+"""Load a fast tokenizer from a vocabulary, a directory or the hub, and tokenize words with it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,100 +13,101 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from formnet.errors import TokenizerError
 
-#: A word's pieces are those of its first characters: what is longer is no word, but a line of dots, or an attack.
-LONGEST_WORD = 256
+#: Maximum characters tokenized per word; longer words are rows of dots or malicious input.
+MAX_WORD_LENGTH = 256
 _UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
 _PADDING = ("[PAD]", "<pad>", "<|endoftext|>")
 _MASK = ("[MASK]", "<mask>")
 
 
-class Pieces(NamedTuple):
-    """Words cut into pieces, in order; every word has at least one."""
+class TokenizedWords(NamedTuple):
+    """Tokens of words, in order; every word has at least one token."""
 
     ids: NDArray[np.int64]  # [P]
-    word: NDArray[np.int64]  # [P] the word each piece is of
-    length: NDArray[np.int64]  # [P] characters of the word that it stands for, at least 1
+    word_ids: NDArray[np.int64]  # [P] word index of each token
+    lengths: NDArray[np.int64]  # [P] characters covered by each token, at least 1
 
 
 def load_tokenizer(source: str | Path) -> Tokenizer:
-    """Load a tokenizer: a `vocab.txt`, a `tokenizer.json`, a folder with either, or a name that transformers knows."""
+    """Load a tokenizer from a `vocab.txt`, a `tokenizer.json`, a directory with either, or a hub name."""
     path = Path(source)
     if path.is_dir():
-        found = [path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).is_file()]
-        if not found:
-            raise TokenizerError(f"{path}: holds neither tokenizer.json nor vocab.txt.")
-        path = found[0]
+        files = [path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).is_file()]
+        if not files:
+            raise TokenizerError(f"{path}: contains neither tokenizer.json nor vocab.txt.")
+        path = files[0]
     if path.is_file():
         try:
             tokenizer = _word_piece(path) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises plain Exception
-            raise TokenizerError(f"{path}: is no tokenizer: {error}") from error
+            raise TokenizerError(f"{path}: cannot load tokenizer: {error}") from error
     else:
         tokenizer = _from_hub(str(source))
-    tokenizer.no_truncation()  # a saved tokenizer may carry a limit; documents are never cut
+    tokenizer.no_truncation()  # a saved tokenizer may have a limit, but documents are never truncated
     tokenizer.no_padding()
     return tokenizer
 
 
-def cut(tokenizer: Tokenizer, words: Sequence[str]) -> Pieces:
-    """Cut words into pieces; a word that the tokenizer leaves nothing of becomes one unknown piece.
+def tokenize_words(tokenizer: Tokenizer, words: Sequence[str]) -> TokenizedWords:
+    """Tokenize words; a word without tokens becomes one unknown token.
 
-    Every different word is cut once: documents repeat themselves.
+    Each distinct word is tokenized only once, because documents repeat words.
     """
-    different: dict[str, int] = {}
-    which = np.fromiter((different.setdefault(word, len(different)) for word in words), np.int64, len(words))
-    pieces = _cut_each(tokenizer, list(different))
-    count = np.bincount(pieces.word, minlength=len(different))
+    index_of_word: dict[str, int] = {}
+    distinct = np.fromiter((index_of_word.setdefault(word, len(index_of_word)) for word in words), np.int64, len(words))
+    tokens = _tokenize_distinct(tokenizer, list(index_of_word))
+    count = np.bincount(tokens.word_ids, minlength=len(index_of_word))
     start = np.cumsum(count) - count
-    word = np.repeat(np.arange(len(words)), count[which])
-    stop = np.cumsum(count[which])
-    place = start[which][word] + np.arange(len(word)) - (stop - count[which])[word]
-    return Pieces(pieces.ids[place], word, pieces.length[place])
+    word_ids = np.repeat(np.arange(len(words)), count[distinct])
+    stop = np.cumsum(count[distinct])
+    source = start[distinct][word_ids] + np.arange(len(word_ids)) - (stop - count[distinct])[word_ids]
+    return TokenizedWords(tokens.ids[source], word_ids, tokens.lengths[source])
 
 
-def _cut_each(tokenizer: Tokenizer, words: list[str]) -> Pieces:
-    encoded = tokenizer.encode([word[:LONGEST_WORD] for word in words], is_pretokenized=True, add_special_tokens=False)
+def _tokenize_distinct(tokenizer: Tokenizer, words: list[str]) -> TokenizedWords:
+    truncated = [word[:MAX_WORD_LENGTH] for word in words]
+    encoded = tokenizer.encode(truncated, is_pretokenized=True, add_special_tokens=False)
     ids = np.array(encoded.ids, np.int64)
-    word = np.array(encoded.word_ids, np.int64)
+    word_ids = np.array(encoded.word_ids, np.int64)
     offsets = np.array(encoded.offsets, np.int64).reshape(-1, 2)
-    length = np.maximum(offsets[:, 1] - offsets[:, 0], 1)
-    missing = np.flatnonzero(np.bincount(word, minlength=len(words)) == 0)
+    lengths = np.maximum(offsets[:, 1] - offsets[:, 0], 1)
+    missing = np.flatnonzero(np.bincount(word_ids, minlength=len(words)) == 0)
     if len(missing):
-        at = np.searchsorted(word, missing)
+        at = np.searchsorted(word_ids, missing)
         ids = np.insert(ids, at, unknown_id(tokenizer))
-        word, length = np.insert(word, at, missing), np.insert(length, at, 1)
-    return Pieces(ids, word, length)
+        word_ids, lengths = np.insert(word_ids, at, missing), np.insert(lengths, at, 1)
+    return TokenizedWords(ids, word_ids, lengths)
 
 
 def unknown_id(tokenizer: Tokenizer) -> int:
-    """Give the piece that stands for what cannot be said otherwise."""
+    """Return the ID of the unknown token."""
     return _first_known(tokenizer, _UNKNOWN)
 
 
 def padding_id(tokenizer: Tokenizer) -> int:
-    """Give the piece that fills up a batch."""
+    """Return the ID of the padding token."""
     return _first_known(tokenizer, _PADDING)
 
 
 def mask_id(tokenizer: Tokenizer) -> int:
-    """Give the piece that hides another."""
+    """Return the ID of the mask token."""
     return _first_known(tokenizer, _MASK)
 
 
 def _first_known(tokenizer: Tokenizer, names: Sequence[str]) -> int:
     for name in names:
-        if (number := tokenizer.token_to_id(name)) is not None:
-            return number
-    raise TokenizerError(f"the tokenizer has none of the pieces {', '.join(names)}, one of which is needed.")
+        if (token_id := tokenizer.token_to_id(name)) is not None:
+            return token_id
+    raise TokenizerError(f"the tokenizer has none of the tokens {', '.join(names)}. One of them is required.")
 
 
 def _word_piece(path: Path) -> Tokenizer:
-    """Build BERT's tokenizer around a vocabulary, cased if the vocabulary has capitals."""
-    names = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
-    if "[UNK]" not in names:
-        raise TokenizerError(f"{path}: a word-piece vocabulary has one piece a line, [UNK] among them.")
-    cased = any(name != name.lower() for name in names if not name.startswith("["))
-    tokenizer = Tokenizer(WordPiece({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))  # noqa: S106
+    """Build a BERT tokenizer from a vocabulary; it is cased if the vocabulary contains uppercase letters."""
+    tokens = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    if "[UNK]" not in tokens:
+        raise TokenizerError(f"{path}: not a WordPiece vocabulary. Provide one token per line, including [UNK].")
+    cased = any(token != token.lower() for token in tokens if not token.startswith("["))
+    tokenizer = Tokenizer(WordPiece({token: i for i, token in enumerate(tokens)}, unk_token="[UNK]"))  # noqa: S106
     tokenizer.normalizer = BertNormalizer(lowercase=not cased)
     tokenizer.pre_tokenizer = BertPreTokenizer()
     return tokenizer
@@ -119,9 +120,9 @@ def _from_hub(name: str) -> Tokenizer:
         tokenizer = AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise TokenizerError(
-            f"{name}: neither a file, a folder nor a model that transformers can load: {error}"
+            f"{name}: not a file, a directory or a model that transformers can load: {error}"
         ) from error
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
-        raise TokenizerError(f"{name}: has no fast tokenizer; use one with a tokenizer.json.")
+        raise TokenizerError(f"{name}: no fast tokenizer. Use a model with a tokenizer.json.")
     return backend

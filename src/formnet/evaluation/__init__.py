@@ -1,4 +1,4 @@
-"""How well entities and fields are found, how sure one may be of it, and whether probabilities mean what they say."""
+"""Evaluation against ground truth: entity and field scores, bootstrap intervals and calibration."""
 
 from formnet.evaluation.counts import Counts, Score
 from formnet.evaluation.entities import entity_counts, word_counts

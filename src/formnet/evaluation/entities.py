@@ -1,76 +1,78 @@
-"""Entities found against entities there are: right if the type and every word are."""
+"""Exact-match entity scores: an entity is correct if its type and all of its words match the ground truth."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from formnet.document import Document, Entity
-from formnet.document.tags import Span, TagScheme, runs_of
+from formnet.document.tags import Span, TagScheme, contiguous_runs
 from formnet.evaluation.counts import Counts
 
 
-def entity_counts(gold: Iterable[Span], found: Iterable[Span], once: Container[str] = ()) -> Counts:
-    """Count spans of one document: what seqeval calls strict.
+def entity_counts(gold: Iterable[Span], predicted: Iterable[Span], single_valued: Container[str] = ()) -> Counts:
+    """Count the spans of one document, as seqeval's strict mode does.
 
-    What it has `once` may stand in several places, and any of them is right.
+    Types in `single_valued` have one value per document, which may be printed several times; predicting any
+    occurrence is correct.
 
     >>> entity_counts([Span("date", 0, 2)], [Span("date", 0, 2), Span("total", 3, 4)]).micro.score.f1
     0.6666666666666666
-    >>> entity_counts([Span("date", 0, 2), Span("date", 5, 7)], [Span("date", 5, 7)], once={"date"}).micro.score.f1
+    >>> gold = [Span("date", 0, 2), Span("date", 5, 7)]
+    >>> entity_counts(gold, [Span("date", 5, 7)], single_valued={"date"}).micro.score.f1
     1.0
     """
     counts = Counts()
-    true, said = set(gold), set(found)
-    for span in true:
+    gold_set, predicted_set = set(gold), set(predicted)
+    for span in gold_set:
         counts.by_type[span.label].gold += 1
-        counts.by_type[span.label].right += span in said
-    for span in said:
-        counts.by_type[span.label].found += 1
-    for label, of_type in counts.by_type.items():
-        if label in once:
-            of_type.gold, of_type.right = min(of_type.gold, 1), min(of_type.right, 1)
+        counts.by_type[span.label].correct += span in predicted_set
+    for span in predicted_set:
+        counts.by_type[span.label].predicted += 1
+    for label, tally in counts.by_type.items():
+        if label in single_valued:
+            tally.gold, tally.correct = min(tally.gold, 1), min(tally.correct, 1)
     return counts
 
 
-#: What becomes of an entity that is not found as it is.
-LOSSES = {
-    "unseen": "none of its words is in an entity that was found",
-    "mistyped": "all of its words were found, and no others, as another type",
-    "misplaced": "some of its words were found, or others with them",
+#: Kinds of missed entities, as they are named in results.
+MISS_KINDS = {
+    "unseen": "no predicted entity overlaps it",
+    "mistyped": "an entity of another type was predicted with the same words",
+    "misplaced": "a predicted entity overlaps it, with other boundaries",
 }
 
 
-def losses(missed: Iterable[Span], found: Iterable[Span]) -> Counter[str]:
-    """Count what became of the spans of one document that were not found as they are.
+def count_miss_kinds(missed: Iterable[Span], predicted: Iterable[Span]) -> Counter[str]:
+    """Count the missed spans of one document by kind.
 
-    >>> sorted(losses([Span("date", 0, 2), Span("total", 3, 4)], [Span("due", 0, 2)]).items())
+    >>> sorted(count_miss_kinds([Span("date", 0, 2), Span("total", 3, 4)], [Span("due", 0, 2)]).items())
     [('mistyped', 1), ('unseen', 1)]
     """
-    said = set(found)
-    places = {(span.start, span.stop) for span in said}
-    words = {word for span in said for word in range(span.start, span.stop)}
-    lost: Counter[str] = Counter()
+    predicted_set = set(predicted)
+    boundaries = {(span.start, span.stop) for span in predicted_set}
+    words = {word for span in predicted_set for word in range(span.start, span.stop)}
+    kinds: Counter[str] = Counter()
     for span in missed:
-        if (span.start, span.stop) in places:
-            lost["mistyped"] += 1
+        if (span.start, span.stop) in boundaries:
+            kinds["mistyped"] += 1
         else:
-            lost["unseen" if words.isdisjoint(range(span.start, span.stop)) else "misplaced"] += 1
-    return lost
+            kinds["unseen" if words.isdisjoint(range(span.start, span.stop)) else "misplaced"] += 1
+    return kinds
 
 
-def word_counts(gold: Iterable[Span], found: Iterable[Span]) -> Counts:
-    """Count words by the type of the entity they are in, whatever its ends: comparable between reading orders."""
-    return entity_counts(_words(gold), _words(found))
+def word_counts(gold: Iterable[Span], predicted: Iterable[Span]) -> Counts:
+    """Count words by the type of their entity, which makes scores comparable between reading orders."""
+    return entity_counts(_single_words(gold), _single_words(predicted))
 
 
 def gold_spans(document: Document, scheme: TagScheme) -> list[Span]:
-    """Give a labeled document's entities as the spans that tags can say in its reading order."""
-    return spans_of(entity for entity in document.entities if entity.label in scheme.entity_types)
+    """Return the labeled entities of the scheme's types as contiguous spans in the document's reading order."""
+    return entity_spans(entity for entity in document.entities if entity.label in scheme.entity_types)
 
 
-def spans_of(entities: Iterable[Entity]) -> list[Span]:
-    """Give entities as spans; one whose words are scattered gives several."""
-    return [run for entity in entities for run in runs_of(entity)]
+def entity_spans(entities: Iterable[Entity]) -> list[Span]:
+    """Return entities as spans; an entity whose words are not contiguous yields several."""
+    return [run for entity in entities for run in contiguous_runs(entity)]
 
 
-def _words(spans: Iterable[Span]) -> Sequence[Span]:
+def _single_words(spans: Iterable[Span]) -> Sequence[Span]:
     return [Span(span.label, word, word + 1) for span in spans for word in range(span.start, span.stop)]

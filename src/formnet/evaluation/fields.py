@@ -1,29 +1,29 @@
-"""Field values against what people keyed in: one value a field and document.
+"""Field scores: one extracted value per field and document against the value that a person entered.
 
-A value is right if it says the same: equal letters and digits, or the same amount, or the same day. The official way of
-SROIE, equal strings, stands beside it. A value that no words of the document say counts as missed.
+Values match if they have the same letters and digits, are the same amount or are the same date. Exact string matching,
+SROIE's official metric, is reported as well. A value that is not printed in the document counts as missed.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from formnet.document import Document, Entity
 from formnet.document.tags import TagScheme
-from formnet.document.values.parse import amount, day, fold, number
+from formnet.document.values.parse import fold, parse_amount, parse_date, parse_number
 from formnet.evaluation.counts import Counts, sum_counts
-from formnet.evaluation.entities import entity_counts, gold_spans, spans_of
+from formnet.evaluation.entities import entity_counts, entity_spans, gold_spans
 
 
 @dataclass
 class FieldScore:
-    """Counts over documents, by meaning and by exact string."""
+    """Counts per document, for normalized values and for exact strings."""
 
     by_document: list[Counts]
     exact_by_document: list[Counts]
 
     def to_json(self) -> dict[str, Any]:
-        """Give both scores as plain data."""
+        """Return both scores as plain data."""
         return {
             **sum_counts(self.by_document).to_json(),
             "exact_string": sum_counts(self.exact_by_document).to_json(),
@@ -33,25 +33,29 @@ class FieldScore:
 def field_counts(
     documents: Sequence[Document], entities: Sequence[Sequence[Entity]], names: Sequence[str]
 ) -> FieldScore:
-    """Score the best value found for each field; where nothing was keyed in, whole entities against those marked."""
+    """Score the most confident value of each field; fields without an entered value are scored as entities."""
     score = FieldScore([], [])
-    ever = {name for document in documents for name in document.fields}
-    for document, found in zip(documents, entities, strict=True):
-        keyed = {name: value for name, value in document.fields.items() if name in names}
-        # A value that others have, and this one has neither keyed in nor marked, is one that it lacks.
-        lacking = ever - {entity.label for entity in document.entities} if document.fields else set[str]()
-        fields = {*names} & {*keyed, *lacking}
-        values = best_values(found, fields)
+    entered_anywhere = {name for document in documents for name in document.fields}
+    for document, predicted in zip(documents, entities, strict=True):
+        gold_values = {name: value for name, value in document.fields.items() if name in names}
+        # A field that other documents have, and that is neither entered nor labeled in this one, is absent from it.
+        labels = {entity.label for entity in document.entities}
+        absent = entered_anywhere - labels if document.fields else set[str]()
+        fields = {*names} & {*gold_values, *absent}
+        values = best_values(predicted, fields)
         others = {*names} - fields
-        gold, said = (spans_of(one for one in of if one.label in others) for of in (document.entities, found))
-        marked = entity_counts(gold, said)
-        score.by_document.append(sum_counts([_count(keyed, values, same_value), marked]))
-        score.exact_by_document.append(sum_counts([_count(keyed, values, _same_string), marked]))
+        gold_entities, predicted_entities = (
+            entity_spans(entity for entity in group if entity.label in others)
+            for group in (document.entities, predicted)
+        )
+        as_entities = entity_counts(gold_entities, predicted_entities)
+        score.by_document.append(sum_counts([_count(gold_values, values, values_match), as_entities]))
+        score.exact_by_document.append(sum_counts([_count(gold_values, values, _strings_match), as_entities]))
     return score
 
 
 def best_values(entities: Iterable[Entity], names: Collection[str]) -> dict[str, str]:
-    """Take the likeliest entity of each field."""
+    """Return the text of the most confident entity of each field."""
     best: dict[str, Entity] = {}
     for entity in entities:
         if entity.label in names and (entity.score or 0) > (
@@ -61,39 +65,39 @@ def best_values(entities: Iterable[Entity], names: Collection[str]) -> dict[str,
     return {name: entity.text for name, entity in best.items()}
 
 
-def right_entities(document: Document, found: Sequence[Entity], scheme: TagScheme) -> list[bool]:
-    """Tell which entities found are right: they say what was keyed in, or, if nothing was, are among the labels."""
+def are_correct(document: Document, predicted: Sequence[Entity], scheme: TagScheme) -> list[bool]:
+    """Return for each predicted entity whether it matches the entered value or, without one, a labeled entity."""
     gold = set(gold_spans(document, scheme))
     return [
-        same_value(document.fields[entity.label], entity.text)
+        values_match(document.fields[entity.label], entity.text)
         if entity.label in document.fields
-        else gold.issuperset(spans_of([entity]))
-        for entity in found
+        else gold.issuperset(entity_spans([entity]))
+        for entity in predicted
     ]
 
 
-def same_value(keyed: str, found: str) -> bool:
-    """Tell whether two values say the same.
+def values_match(gold: str, predicted: str) -> bool:
+    """Return whether two values are the same date, the same amount or the same letters and digits.
 
-    >>> same_value("9.00", "RM 9.00"), same_value("2018-03-25", "25/03/2018"), same_value("9.00", "900")
+    >>> values_match("9.00", "RM 9.00"), values_match("2018-03-25", "25/03/2018"), values_match("9.00", "900")
     (True, True, False)
     """
-    if (wanted := day(keyed)) and (read := day(found)):
-        return bool(wanted & read)
-    if amount(keyed) or amount(found):
-        return bool((number(keyed) or frozenset()) & (number(found) or frozenset()))
-    return not wanted and fold(keyed) == fold(found) != ""
+    if (gold_dates := parse_date(gold)) and (predicted_dates := parse_date(predicted)):
+        return bool(gold_dates & predicted_dates)
+    if parse_amount(gold) or parse_amount(predicted):
+        return bool((parse_number(gold) or frozenset()) & (parse_number(predicted) or frozenset()))
+    return not gold_dates and fold(gold) == fold(predicted) != ""
 
 
-def _same_string(keyed: str, found: str) -> bool:
-    return keyed.strip() == found.strip()
+def _strings_match(gold: str, predicted: str) -> bool:
+    return gold.strip() == predicted.strip()
 
 
-def _count(keyed: Mapping[str, str], values: Mapping[str, str], same: Any) -> Counts:
+def _count(gold: Mapping[str, str], values: Mapping[str, str], match: Callable[[str, str], bool]) -> Counts:
     counts = Counts()
-    for name, value in keyed.items():
+    for name, value in gold.items():
         counts.by_type[name].gold += 1
-        counts.by_type[name].right += name in values and same(value, values[name])
+        counts.by_type[name].correct += name in values and match(value, values[name])
     for name in values:
-        counts.by_type[name].found += 1
+        counts.by_type[name].predicted += 1
     return counts

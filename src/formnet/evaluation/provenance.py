@@ -1,4 +1,4 @@
-"""Where a figure comes from: the command, the commit and the machine, kept with every result."""
+"""Provenance of a result: command, commit, configuration, package versions and machine."""
 
 import platform
 import shlex
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def provenance(**configuration: Any) -> dict[str, Any]:
-    """Describe this run, so that its figures can be made again."""
+    """Describe this run so that its results can be reproduced."""
     return {
         "command": _command(),
         "commit": _commit(),
@@ -27,9 +27,9 @@ def _command() -> str:
 
 
 def _commit() -> str | None:
-    """Give the commit of the source tree, marked if what runs has changed since; none if installed."""
+    """Return the commit of the source tree, with "-dirty" after local changes; None for an installed package."""
     try:
-        _git("ls-files", "--error-unmatch", Path(__file__).name)  # installed, it may lie in another project's tree
+        _git("ls-files", "--error-unmatch", Path(__file__).name)  # an installed copy may lie in another repository
         commit = _git("rev-parse", "--short=12", "HEAD")
         changed = _git(
             "status", "--porcelain", "--", ":/src/**/*.py", ":/benchmarks/**/*.py", ":/configs", ":/pyproject.toml"
@@ -39,16 +39,16 @@ def _commit() -> str | None:
     return f"{commit}-dirty" if changed else commit
 
 
-def _git(*words: str) -> str:
-    told = subprocess.run(  # noqa: S603
-        ["git", *words],  # noqa: S607
+def _git(*arguments: str) -> str:
+    result = subprocess.run(  # noqa: S603
+        ["git", *arguments],  # noqa: S607
         cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
         check=True,
         timeout=10,
     )
-    return told.stdout.strip()
+    return result.stdout.strip()
 
 
 def _cpu() -> str:

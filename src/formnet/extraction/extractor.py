@@ -1,7 +1,7 @@
-"""The object people hold: documents in, entities with probabilities out, in batches of like length."""
+"""High-level extraction API: documents in, entities with confidence scores out, in batches of similar length."""
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
 from pathlib import Path
@@ -14,30 +14,31 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import PreTrainedConfig
 from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
-from formnet.document.tags import TagScheme
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer
 from formnet.errors import SettingsError
 from formnet.extraction.decoding import decode
-from formnet.extraction.pretrained import find_model, refuse_other_forms
+from formnet.extraction.options import ExtractionOptions
+from formnet.extraction.pretrained import check_single_format, find_model
+from formnet.extraction.task import read_heads
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.ocr import OcrEngine
 from formnet.io.readers import read_one
 from formnet.modeling import FormNetForTokenClassification
-from formnet.modeling.local_attention import has_compiler
-from formnet.modeling.onnx import GRAPH, OnnxNetwork
-from formnet.modeling.quantization import WEIGHTS, load_compact, save_compact
+from formnet.modeling.attention import has_compiler
+from formnet.modeling.onnx import ONNX_NAME, OnnxModel
+from formnet.modeling.quantization import INT8_WEIGHTS_NAME, load_model, save_quantized
 
-#: Pieces that are scored together. Engines that write every pair of the band out want them to stay in the cache.
+#: Maximum tokens per batch. ONNX writes every pair of the band to memory, which should stay in the cache.
 MAX_BATCH_TOKENS, ONNX_MAX_BATCH_TOKENS = 8192, 1024
-#: Batches of pages to warm up with, in words: what shapes are told apart by when they are compiled.
-WARM_UP = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
+#: Batches to warm up with, in words per page: they differ in the shapes that trigger a compilation.
+WARM_UP_BATCHES = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
 
-#: What a folder that holds no model, or a broken one, may fail with wherever it is first used.
-_BROKEN = (
+#: Errors that loading a corrupt or incomplete model folder may raise.
+_LOAD_ERRORS = (
     OSError, ValueError, RuntimeError, SafetensorError, LookupError, TypeError, AttributeError, StrictDataclassError
 )  # fmt: skip
 
@@ -46,56 +47,53 @@ Source = Document | str | Path
 
 
 class Extractor:
-    """A trained network with its tokenizer and its tags: of one head, or of several that each know their own types.
+    """A token classifier with its tokenizer and its heads.
 
-    It holds no state between calls: threads may share it, processes may be sent it.
+    It keeps no state between calls: threads may share it, and it can be pickled.
     """
 
     def __init__(
         self,
-        model: FormNetForTokenClassification | OnnxNetwork,
+        model: FormNetForTokenClassification | OnnxModel,
         tokenizer: Tokenizer,
         *,
         max_batch_tokens: int | None = None,
         bf16: bool = False,
         ocr: str | OcrEngine = "auto",
+        limits: ReadLimits = DEFAULT_LIMITS,
+        min_score: float = 0.0,
         day_first: bool | None = None,
     ):
-        self.model, self.bf16, self.ocr = model, bf16, ocr
-        self.max_batch_tokens = max_batch_tokens or (
-            ONNX_MAX_BATCH_TOKENS if isinstance(model, OnnxNetwork) else MAX_BATCH_TOKENS
-        )
-        self.heads = heads_of(model.config)
-        self.day_first: bool | None = model.config.day_first if day_first is None else day_first
+        self.model, self.bf16, self.ocr, self.limits = model, bf16, ocr, limits
+        default_tokens = ONNX_MAX_BATCH_TOKENS if isinstance(model, OnnxModel) else MAX_BATCH_TOKENS
+        self.max_batch_tokens = max_batch_tokens or default_tokens
+        self.heads = read_heads(model.config)
+        trained_day_first = model.config.get_task().day_first
+        self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
         self.encoder = Encoder(tokenizer)
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":
-        """Load a shipped model by its name, a folder that `formnet train` wrote, or a repository of the Hub."""
+        """Load a shipped model by name, a folder written by `formnet train`, or a Hub repository."""
         folder = find_model(source)
         try:
-            model, tokenizer = _load(folder), load_tokenizer(folder)
-            heads_of(model.config)
-        except _BROKEN as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise SettingsError(f"{folder}: is no model that can be loaded: {reason}") from error
+            model = OnnxModel(folder) if (folder / ONNX_NAME).is_file() else load_model(folder)
+            tokenizer = load_tokenizer(folder)
+            read_heads(model.config)
+        except (SettingsError, *_LOAD_ERRORS) as error:
+            reason = str(error).strip().partition("\n")[0].removeprefix(f"{folder}: ")
+            raise SettingsError(f"{folder}: cannot load model: {reason}") from error
         return cls(model, tokenizer, **options)
 
-    def save_pretrained(self, folder: str | Path, *, compact: bool = False) -> None:
-        """Write all that `from_pretrained` needs; compactly, weights take a quarter of the room."""
-        if isinstance(self.model, OnnxNetwork):
-            raise SettingsError(f"{folder}: an exported network cannot be saved again; copy its folder.")
-        refuse_other_forms(Path(folder), WEIGHTS if compact else SAFE_WEIGHTS_NAME)
-        config, backend = self.model.config, self.model.config.attention_backend
-        if backend == "compiled":  # which warming up chose for this machine
-            config.attention_backend = "auto"
-        try:
-            if compact:
-                save_compact(self.model, Path(folder))
-            else:
-                self.model.save_pretrained(folder)
-        finally:
-            config.attention_backend = backend
+    def save_pretrained(self, folder: str | Path, *, quantized: bool = False) -> None:
+        """Write everything that `from_pretrained` needs; quantized weights take a quarter of the space."""
+        if isinstance(self.model, OnnxModel):
+            raise SettingsError(f"{folder}: an exported model cannot be saved again. Copy its folder instead.")
+        check_single_format(Path(folder), INT8_WEIGHTS_NAME if quantized else SAFE_WEIGHTS_NAME)
+        if quantized:
+            save_quantized(self.model, Path(folder))
+        else:
+            self.model.save_pretrained(folder)
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
 
     @overload
@@ -103,59 +101,69 @@ class Extractor:
     @overload
     def extract(self, source: Sequence[Document | str | Path]) -> list[Document]: ...
     def extract(self, source: Source | Sequence[Source]) -> Document | list[Document]:
-        """Give the document, or the documents, with the entities found: each with its probability.
-
-        A path is read first: a PDF, a picture, an OCR engine's output.
+        """Return the document, or the documents, with their entities; paths are read first.
 
         >>> Extractor.from_pretrained("receipts").extract("receipt.jpg").entities  # doctest: +SKIP
         (Entity(total: '9.00', page 1, 0.998),)
         """
         if isinstance(source, Document | str | Path):
             return self.extract([source])[0]
-        return list(self.label(one if isinstance(one, Document) else read_one(one, self.ocr) for one in source))
+        return list(self.annotate(item if isinstance(item, Document) else self.read(item) for item in source))
 
-    def label(self, documents: Iterable[Document], least: float = 0.0, chunk: int = 64) -> Iterator[Document]:
-        """Give documents with the entities found in them instead of any they had, a few at a time."""
-        waiting = iter(documents)
-        while some := list(islice(waiting, chunk)):
-            for document, entities in zip(some, self.entities(some), strict=True):
-                sure = tuple(entity for entity in entities if (entity.score or 0) >= least)
-                yield replace(document, entities=sure, links=())
+    def read(self, path: str | Path) -> Document:
+        """Read a file with one document, by this extractor's OCR engine and limits."""
+        return read_one(path, self.ocr, self.limits)
+
+    def annotate(self, documents: Iterable[Document], min_score: float = 0.0, chunk: int = 64) -> Iterator[Document]:
+        """Yield documents with predicted entities of at least `min_score` instead of their own, `chunk` at a time."""
+        stream = iter(documents)
+        while batch := list(islice(stream, chunk)):
+            entities = dict(self.iter_entities(batch))
+            for i, document in enumerate(batch):
+                kept = tuple(entity for entity in entities[i] if (entity.score or 0) >= min_score)
+                yield replace(document, entities=kept, links=())
 
     def entities(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:
-        """Give each document's entities, in reading order, each with the probability that it is just this one.
-
-        Heads decide independently of each other; one can be asked alone.
-        """
-        found: list[list[Entity]] = [[] for _ in documents]
-        for i, entities in self.iter_entities(documents, head):
-            found[i] = entities
-        return found
+        """Return each document's entities in reading order, of all heads or of one."""
+        entities = dict(self.iter_entities(documents, head))
+        return [entities[i] for i in range(len(documents))]
 
     def iter_entities(
-        self, documents: Sequence[Document], head: str | None = None
+        self,
+        documents: Sequence[Document],
+        head: str | None = None,
+        options: Sequence[ExtractionOptions] | None = None,
     ) -> Iterator[tuple[int, list[Entity]]]:
-        """Give the same with the document's number, as batches are done: the longest documents first."""
+        """Yield each document's index and entities as batches finish, longest documents first."""
         if head is not None and head not in self.heads:
-            raise SettingsError(f"there is no head {head!r}; there are {', '.join(map(repr, self.heads))}.")
-        for part, scores in self._batches(documents):
-            some = [documents[i] for i in part]
-            found: list[list[Entity]] = [[] for _ in some]
-            for name, own in self.split_heads(scores).items():
+            raise SettingsError(f"the model has no head {head!r}. Its heads are {', '.join(map(repr, self.heads))}.")
+        for indices, scores in self._score_batches(documents):
+            batch = [documents[i] for i in indices]
+            results: list[list[Entity]] = [[] for _ in batch]
+            for name, head_scores in self.split_heads(scores).items():
                 if head in (None, name):
-                    for entities, more in zip(found, self.decode(name, own, some), strict=True):
-                        entities += more
-            for i, entities in zip(part, found, strict=True):
-                yield i, sorted(entities, key=lambda entity: entity.words)
+                    for entities, found in zip(results, self.decode(name, head_scores, batch), strict=True):
+                        entities += found
+            for i, entities in zip(indices, results, strict=True):
+                chosen = self.options if options is None else options[i]
+                if chosen.day_first is None:
+                    chosen = replace(chosen, day_first=self.options.day_first)
+                yield i, [chosen.apply(entity) for entity in sorted(entities, key=lambda entity: entity.words)]
 
     def decode(self, head: str, scores: Scores, documents: list[Document]) -> list[list[Entity]]:
-        """Give the entities that a head's scores [B, W, T] say."""
-        scaled, everywhere = scores / self.temperature(head), self.model.config.everywhere
-        found = decode(scaled, documents, self.heads[head], once=self.once(head), everywhere=everywhere)
-        return [[replace(entity, day_first=self.day_first) for entity in entities] for entities in found]
+        """Decode one head's scores [B, W, T], divided by its temperature."""
+        task = self.model.config.get_task()
+        temperature = task.temperatures[list(self.heads).index(head)] if task.temperatures else 1.0
+        return decode(
+            scores / temperature,
+            documents,
+            self.heads[head],
+            single_value=head in task.single_value_heads,
+            label_all_occurrences=task.label_all_occurrences,
+        )
 
     def split_heads(self, scores: Scores) -> dict[str, Scores]:
-        """Take scores [..., T] apart into each head's."""
+        """Split scores [..., T] by head."""
         ends = list(accumulate(len(scheme) for scheme in self.heads.values()))
         return {
             name: scores[..., end - len(scheme) : end]
@@ -163,125 +171,83 @@ class Extractor:
         }
 
     def head_for(self, labels: Collection[str]) -> str:
-        """Name the head that knows most of some labels."""
+        """Return the head that has most of the labels."""
         return max(self.heads, key=lambda name: len({*self.heads[name].entity_types} & {*labels}))
 
-    def once(self, head: str) -> bool:
-        """Whether a document has each of a head's types once, as keyed-in values are."""
-        return head in (self.model.config.once or ())
+    def is_single_valued(self, head: str) -> bool:
+        """Return whether a document has one value per label of this head, as keyed-in values do."""
+        return head in self.model.config.get_task().single_value_heads
 
-    def temperature(self, head: str) -> float:
-        """What a head's scores are divided by, so that its probabilities mean what they say."""
-        fitted = self.model.config.temperatures
-        return float(fitted[list(self.heads).index(head)]) if fitted else 1.0
+    def set_temperatures(self, temperatures: Sequence[float]) -> None:
+        """Set the temperature of each head, in the order of the heads."""
+        config = self.model.config
+        config.task = replace(config.get_task(), temperatures=list(temperatures)).to_dict()
 
     def scores(self, documents: Sequence[Document]) -> list[Scores]:
-        """Score every document's words before any calibration: [W, T] each."""
+        """Compute tag scores before calibration: [W, T] per document."""
         results: list[Scores] = [np.empty(0, np.float32)] * len(documents)
-        for part, scores in self._batches(documents):
-            for i, row in zip(part, scores, strict=True):
+        for indices, scores in self._score_batches(documents):
+            for i, row in zip(indices, scores, strict=True):
                 results[i] = row[: documents[i].num_words]
         return results
 
     def attention(self, document: Document, layer: int = -1) -> NDArray[np.float32]:
-        """Give how much each word looks at each other in one layer, by head, for people to look at: [H, W, W]."""
-        if isinstance(self.model, OnnxNetwork):
-            raise SettingsError("an exported network does not tell where it looks; use what it was exported from.")
+        """Compute one layer's attention weights among words, for visualization: [H, W, W]."""
+        if isinstance(self.model, OnnxModel):
+            raise SettingsError("an exported model has no attention weights. Use the model that it was exported from.")
         layers = self.model.config.num_hidden_layers
         if not -layers <= layer < layers:
-            raise SettingsError(f"the network has {layers} layers, so no layer {layer}.")
+            raise SettingsError(f"layer {layer} is out of range: the model has {layers} layers.")
         encoded = self.encoder(document)
-        weights = self.model.formnet.attention_weights(layer % layers, **self._batch([encoded]))[0].cpu().numpy()
-        # A word looks as its pieces do on average, and is seen as often as they are together.
-        of_word = np.eye(document.num_words, dtype=np.float32)[encoded.word_ids].T  # [W, P]
-        looks = np.einsum("wp,hpq->hwq", of_word / of_word.sum(1, keepdims=True), weights)
-        return np.einsum("hwq,vq->hwv", looks, of_word)
+        weights = self.model.formnet.attention_weights(layer % layers, **self._collate([encoded]))[0].cpu().numpy()
+        # Average over the tokens of the attending word, sum over those of the attended one.
+        token_of_word = np.eye(document.num_words, dtype=np.float32)[encoded.word_ids].T  # [W, N]
+        from_word = np.einsum("wp,hpq->hwq", token_of_word / token_of_word.sum(1, keepdims=True), weights)
+        return np.einsum("hwq,vq->hwv", from_word, token_of_word)
 
     def warm_up(self) -> None:
         """Load and compile everything now, which takes up to a minute, so that small batches are fast, too.
 
-        What is loaded by then stays, and is no longer looked through for garbage, which takes time with every document.
+        Objects that exist by then are excluded from garbage collection, which would scan them again and again.
         """
-        if has_compiler():
-            self.model.config.attention_backend = "compiled"
-        for batch in WARM_UP:
-            self.entities([_page_of(words) for words in batch])
+        if has_compiler() and isinstance(self.model, FormNetForTokenClassification):
+            self.model.formnet.attention_backend = "compiled"
+        for batch in WARM_UP_BATCHES:
+            self.entities([_page_with(words) for words in batch])
         gc.collect()
         gc.freeze()
 
-    def _batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
-        """Give batches of documents of like length by number, with their scores [B, W, T]."""
-        training = self.model if isinstance(self.model, FormNetForTokenClassification) and self.model.training else None
-        if training:  # in the midst of a run
-            training.eval()
+    def _score_batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
+        """Yield batches of documents of similar length: their indices, and their scores [B, W, T]."""
+        model = self.model if isinstance(self.model, FormNetForTokenClassification) and self.model.training else None
+        if model:  # called during training
+            model.eval()
         try:
             encoded = [self.encoder(document) for document in documents]
-            for part in buckets([len(document) for document in encoded], self.max_batch_tokens):
-                batch = self._batch([encoded[i] for i in part])
+            for indices in buckets([len(document) for document in encoded], self.max_batch_tokens):
+                batch = self._collate([encoded[i] for i in indices])
                 with torch.inference_mode(), torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16):
                     logits = self.model(**batch).logits
                 assert logits is not None
-                yield part, logits.float().cpu().numpy()
+                yield indices, logits.float().cpu().numpy()
         finally:
-            if training:
-                training.train()
+            if model:
+                model.train()
 
-    def _batch(self, encoded: Sequence[EncodedDocument]) -> dict[str, Tensor]:
+    def _collate(self, encoded: Sequence[EncodedDocument]) -> dict[str, Tensor]:
         batch = collate(encoded, self.encoder.padding_id)
         return {name: tensor.to(self.model.device) for name, tensor in batch.items() if name != "ids"}
 
 
-def _page_of(words: int) -> Document:
-    """Give a page with so many words, in lines."""
+def _page_with(words: int) -> Document:
+    """Build a page with this number of words, in lines of ten."""
     builder = DocumentBuilder("page")
-    places = [(10 * (i % 10), i // 10) for i in range(words)]
-    builder.add_page(["word"] * words, [[x, y, x + 9, y + 1] for x, y in places], 100, words // 10 + 1)
+    corners = [(10 * (i % 10), i // 10) for i in range(words)]
+    builder.add_page(["word"] * words, [[x, y, x + 9, y + 1] for x, y in corners], 100, words // 10 + 1)
     return builder.build()
 
 
 def mean_score(document: Document) -> float:
-    """How sure a network was of a document's entities on average; 0 if there are none."""
+    """Return the mean score of a document's entities; 0 if there are none."""
     scores = [entity.score or 0.0 for entity in document.entities]
     return sum(scores) / len(scores) if scores else 0.0
-
-
-def _load(folder: Path) -> FormNetForTokenClassification | OnnxNetwork:
-    if (folder / WEIGHTS).is_file():
-        return load_compact(folder)
-    if (folder / GRAPH).is_file():
-        return OnnxNetwork(folder)
-    return FormNetForTokenClassification.from_pretrained(folder, use_safetensors=True).eval()
-
-
-def heads_of(config: PreTrainedConfig) -> dict[str, TagScheme]:
-    """Read the tags that a network was trained for from its configuration, by head."""
-    names: list[str] = [name for _, name in sorted((config.id2label or {}).items(), key=lambda item: int(item[0]))]
-    heads: dict[str, TagScheme] = {}
-    start = 0
-    for head, size in (config.heads or {"": len(names)}).items():
-        own = tuple(name.removeprefix(f"{head}/") for name in names[start : start + size])
-        heads[head] = TagScheme(tuple(name.removeprefix("B-") for name in own if name.startswith("B-")))
-        if own != heads[head].names:
-            raise SettingsError("the model's labels are not BIOES tags; was it trained by formnet train?")
-        start += size
-    return heads
-
-
-def labels_of(
-    heads: Mapping[str, TagScheme], once: Collection[str] = (), *, everywhere: bool = False
-) -> dict[str, Any]:
-    """Give what a configuration says of tags; a head alone needs no name. `once` names heads of keyed-in values."""
-    if len(heads) == 1:
-        (scheme,) = heads.values()
-        names = list(scheme.names)
-        once = [""] if once else []
-    else:
-        names = [f"{head}/{name}" for head, scheme in heads.items() for name in scheme.names]
-    return {
-        "id2label": dict(enumerate(names)),
-        "label2id": {name: i for i, name in enumerate(names)},
-        "heads": {head: len(scheme) for head, scheme in heads.items()} if len(heads) > 1 else None,
-        "once": list(once) or None,
-        "everywhere": everywhere,
-        "temperatures": None,
-    }

@@ -1,4 +1,4 @@
-"""Pictures of pages: opened within limits, turned as the camera says, one frame at a time."""
+"""Load images of pages within limits, upright, one frame at a time."""
 
 import struct
 import threading
@@ -13,121 +13,109 @@ from typing import cast
 from PIL import Image, ImageOps
 
 from formnet.errors import DocumentError, LimitError
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits, check_file
 
-#: Pictures of more pixels than this are refused rather than unpacked.
-MOST_PIXELS = 100_000_000
-#: A file with more pages than this should be split.
-MOST_PAGES = 2_000
-#: No file larger than this is opened.
-MOST_BYTES = 512 * 2**20
-_ORIENTATION = 0x0112
-_FILTERS = threading.RLock()
-#: What a scan may be; formats that run programs are not among them.
+#: Accepted formats. Formats that Pillow decodes with external programs are excluded.
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
 
-
-def frames(path: Path) -> Iterator[Image.Image]:
-    """Give the pictures in a file one by one: a TIFF may hold many."""
-    with _opened(path) as image:
-        # What moves, or has a smaller copy beside it, is not a stack of pages.
-        for number in range(_count(path, image) if image.format == "TIFF" else 1):
-            yield _frame(path, image, number)
+_EXIF_ORIENTATION = 0x0112
+_WARNINGS_LOCK = threading.RLock()
 
 
-def _count(path: Path, image: Image.Image) -> int:
-    """Count the pages of a TIFF, of which too many are not even gone through."""
-    with _quiet():
-        for number in range(1, MOST_PAGES + 1):
+def iter_frames(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Image.Image]:
+    """Iterate over the pages in an image file; only TIFF files have more than one."""
+    with _open(path, limits) as image:
+        # In other formats, more frames are an animation or a preview.
+        num_frames = _count_frames(path, image, limits) if image.format == "TIFF" else 1
+        for number in range(num_frames):
+            yield _load_frame(path, image, number, limits)
+
+
+def _count_frames(path: Path, image: Image.Image, limits: ReadLimits) -> int:
+    """Count the frames of a TIFF, stopping at the page limit."""
+    with _ignore_warnings():
+        for number in range(1, limits.max_pages + 1):
             try:
                 image.seek(number)
             except EOFError:
                 image.seek(0)
                 return number
-    raise LimitError(f"{path}: has more than {MOST_PAGES:,} pages, which is the limit. Split it.")
+    raise LimitError(f"{path}: more than {limits.max_pages:,} pages (the limit). Split the file.")
 
 
-def frame(path: Path, number: int = 0) -> Image.Image:
-    """Give one picture of a file."""
-    with _opened(path) as image:
-        return _frame(path, image, number)
+def load_frame(path: Path, number: int = 0, limits: ReadLimits = DEFAULT_LIMITS) -> Image.Image:
+    """Load one frame of an image file."""
+    with _open(path, limits) as image:
+        return _load_frame(path, image, number, limits)
 
 
-def size_of(path: Path) -> tuple[int, int] | None:
-    """Give the size of a file's first picture, turned as the camera says; nothing if there is no file."""
+def image_size(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> tuple[int, int] | None:
+    """Return the width and height of the first frame after EXIF rotation, or None if the file does not exist."""
     if not path.is_file():
         return None
-    with _opened(path) as image:
+    with _open(path, limits) as image:
         width, height = image.size
-        with _quiet():
-            # Pillow itself turns TIFF, and tells the size that it then has.
-            on_its_side = image.format != "TIFF" and image.getexif().get(_ORIENTATION, 1) >= 5
-        return (height, width) if on_its_side else (width, height)
+        with _ignore_warnings():
+            # Pillow rotates TIFF files on load and reports the size after rotation.
+            is_sideways = image.format != "TIFF" and image.getexif().get(_EXIF_ORIENTATION, 1) >= 5
+        return (height, width) if is_sideways else (width, height)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Image.Image]:
-    refuse_large(path)
+def _open(path: Path, limits: ReadLimits) -> Iterator[Image.Image]:
+    check_file(path, limits)
     try:
-        with path.open("rb") as file:  # Pillow maps what it opens by name, and then turns TIFF wrongly
-            with _quiet():
+        # Given a path, Pillow memory-maps the file and then rotates TIFF incorrectly.
+        with path.open("rb") as file:
+            with _ignore_warnings():
                 image = Image.open(file, formats=FORMATS)
             with image:
                 yield image
     except (OSError, ValueError, SyntaxError, TypeError, LookupError, ArithmeticError, EOFError, struct.error) as error:
         raise DocumentError(f"{path}: cannot be opened as an image: {str(error).rstrip('.')}.") from error
     except Image.DecompressionBombError as error:
-        raise LimitError(f"{path}: unpacks to too many pixels: {str(error).rstrip('.')}.") from error
+        raise LimitError(f"{path}: too many pixels: {str(error).rstrip('.')}.") from error
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Pillow from warning of odd metadata; what matters is raised. Filters are the process's: one at a time."""
-    with _FILTERS, warnings.catch_warnings():
+def _ignore_warnings() -> Iterator[None]:
+    """Silence Pillow's metadata warnings. Filters are global to the process, hence the lock."""
+    with _WARNINGS_LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
-def _frame(path: Path, image: Image.Image, number: int) -> Image.Image:
-    with _quiet():
+def _load_frame(path: Path, image: Image.Image, number: int, limits: ReadLimits) -> Image.Image:
+    with _ignore_warnings():
         if number:
             image.seek(number)
-        return _as_seen(path, image)
+        return _normalize(path, image, limits)
 
 
-def _as_seen(path: Path, image: Image.Image) -> Image.Image:
-    """Give what a person would see: turned, on white paper, in eight bits a color."""
-    if image.width * image.height > MOST_PIXELS:
-        told = f"has {image.width:,} × {image.height:,} pixels; the limit is {MOST_PIXELS:,}"
-        raise LimitError(f"{path}: {told}. Save it smaller.")
-    turned = ImageOps.exif_transpose(image)
-    if turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info:  # what is clear is paper
-        turned = turned.convert("RGBA")
-        paper = Image.new("RGBA", turned.size, (255, 255, 255, 255))
-        turned = Image.alpha_composite(paper, turned)
-    if turned.mode.startswith("I") or turned.mode == "F":  # more than eight bits, which would be cut off
-        turned = turned.convert("F")
-        low, high = cast(tuple[float, float], turned.getextrema())
+def _normalize(path: Path, image: Image.Image, limits: ReadLimits) -> Image.Image:
+    """Convert an image to 8-bit RGB: upright, transparency on white, deep grayscale stretched to full contrast."""
+    if image.width * image.height > limits.max_pixels:
+        raise LimitError(
+            f"{path}: {image.width:,} × {image.height:,} pixels (limit {limits.max_pixels:,}). Reduce the resolution."
+        )
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
+        upright = upright.convert("RGBA")
+        background = Image.new("RGBA", upright.size, (255, 255, 255, 255))
+        upright = Image.alpha_composite(background, upright)
+    # Pillow clips more than 8 bits instead of scaling them.
+    if upright.mode.startswith("I") or upright.mode == "F":
+        upright = upright.convert("F")
+        low, high = cast(tuple[float, float], upright.getextrema())
         scale = 255 / (high - low) if high > low else 0.0
-        turned = turned.point(lambda light: light * scale + (255 - high * scale)).convert("L")
-    return turned.convert("RGB")
+        upright = upright.point(lambda value: value * scale + (255 - high * scale)).convert("L")
+    return upright.convert("RGB")
 
 
-def data_url(image: Image.Image, side: int = 1400) -> str:
-    """Give a picture as a browser takes it within a page, no longer than so many pixels."""
-    small = image.copy()
-    small.thumbnail((side, side))
+def data_url(image: Image.Image, max_side: int = 1400) -> str:
+    """Return an image as a JPEG data URL, scaled down so that no side exceeds `max_side` pixels."""
+    thumbnail = image.copy()
+    thumbnail.thumbnail((max_side, max_side))
     jpeg = BytesIO()
-    small.save(jpeg, "JPEG", quality=80)
+    thumbnail.save(jpeg, "JPEG", quality=80)
     return f"data:image/jpeg;base64,{b64encode(jpeg.getvalue()).decode()}"
-
-
-def refuse_large(path: Path) -> None:
-    """Refuse a file that is not there, empty or too large, before anything reads it."""
-    if not path.is_file():
-        raise DocumentError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}.")
-    size = path.stat().st_size
-    if size == 0:
-        raise DocumentError(f"{path}: is empty.")
-    if size > MOST_BYTES:
-        told = f"has {size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB"
-        raise LimitError(f"{path}: {told}. Save it smaller, or split it.")

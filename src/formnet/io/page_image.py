@@ -1,19 +1,20 @@
-"""The picture that a page's words were read off."""
+"""Load the image that a page was read from."""
 
 from PIL import Image
 
 from formnet.document import Page
 from formnet.errors import DocumentError
-from formnet.io.images import frame
-from formnet.io.pdfium import page_picture
+from formnet.io.file_types import detect_file_type
+from formnet.io.images import load_frame
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
+from formnet.io.pdfium import render_page_of
 
 
-def scan_of(page: Page) -> Image.Image:
-    """Give the page's scan, or its drawing where it is a page of a PDF."""
+def load_page_image(page: Page, limits: ReadLimits = DEFAULT_LIMITS) -> Image.Image:
+    """Load the scan of a page, or render it if its file is a PDF."""
     assert page.image is not None
     try:
-        with page.image.open("rb") as file:
-            is_pdf = b"%PDF-" in file.read(1024)
+        load = render_page_of if detect_file_type(page.image) == "pdf" else load_frame
     except OSError as error:
-        raise DocumentError(f"{page.image}: the picture of a page cannot be opened: {error.strerror}.") from error
-    return page_picture(page.image, page.frame) if is_pdf else frame(page.image, page.frame)
+        raise DocumentError(f"{page.image}: cannot open the page image: {error.strerror}.") from error
+    return load(page.image, page.frame, limits)

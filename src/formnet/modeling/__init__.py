@@ -1,15 +1,9 @@
-"""The network: configuration, Rich Attention, the ETC layer, super-tokens, heads. It knows tensors and no documents."""
+"""The network: tensors to scores. `formnet.py` is the paper; nothing here depends on documents."""
 
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoModelForTokenClassification
 
-from formnet.modeling.configuration import SIZES, FormNetConfig
-from formnet.modeling.network import (
-    FormNetForMaskedLM,
-    FormNetForTokenClassification,
-    FormNetModel,
-    FormNetOutput,
-    FormNetScores,
-)
+from formnet.modeling.configuration import SIZES, FormNetConfig, Task
+from formnet.modeling.formnet import FormNetForMaskedLM, FormNetForTokenClassification, FormNetModel, FormNetOutput
 from formnet.modeling.warm_start import warm_config, warm_start
 
 __all__ = [
@@ -19,7 +13,7 @@ __all__ = [
     "FormNetForTokenClassification",
     "FormNetModel",
     "FormNetOutput",
-    "FormNetScores",
+    "Task",
     "warm_config",
     "warm_start",
 ]

@@ -1,10 +1,14 @@
-"""The shape of a FormNet, and the sizes that have names."""
+"""Configuration of a FormNet, its task, and the named sizes."""
 
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from transformers import PreTrainedConfig
 
-#: Sizes of the paper (A1 to A3, and the heavier ETC of its appendix), one for CPUs, and one for tests.
+#: Losses of token classification: cross-entropy at a word's first token or at all of its tokens, or the CRF likelihood.
+LOSSES = ("token", "all_tokens", "crf")
+
+#: Sizes of the paper (A1 to A3, and the two ETC baselines of its appendix), one for CPUs, and one for tests.
 SIZES: dict[str, dict[str, Any]] = {
     "a1": {"hidden_size": 512, "num_attention_heads": 8},
     "a2": {"hidden_size": 768, "num_attention_heads": 12},
@@ -16,11 +20,26 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class Task:
+    """What a trained token classifier predicts, and how its scores are decoded."""
+
+    heads: dict[str, int] = field(default_factory=dict)  # number of tags per head; empty for a single unnamed head
+    single_value_heads: list[str] = field(default_factory=list)  # heads whose labels have one value per document
+    label_all_occurrences: bool = False  # whether such values were labeled wherever they occur, or in one place
+    day_first: bool | None = None  # how 03/04/2019 is read; None if unknown
+    temperatures: list[float] | None = None  # per head; scores are divided by them
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as JSON-compatible data, which the constructor accepts."""
+        return asdict(self)
+
+
 class FormNetConfig(PreTrainedConfig):
     """Configuration of a FormNet.
 
     Switches of the paper's ablation: `rich_attention` (off: ETC's clipped relative positions) and `super_tokens`.
-    `sequence_positions` adds learned absolute positions, which the paper does without and a warm start brings along.
+    `sequence_positions` adds learned absolute positions, which the paper does not use and a warm start needs.
 
     >>> FormNetConfig.of_size("small").hidden_size
     384
@@ -33,7 +52,7 @@ class FormNetConfig(PreTrainedConfig):
     num_attention_heads: int = 8
     num_hidden_layers: int = 12
     num_graph_layers: int = 12
-    intermediate_size: int | None = None  # four times the hidden size
+    intermediate_size: int | None = None  # default: four times the hidden size
     hidden_act: str = "gelu_pytorch_tanh"
     hidden_dropout_prob: float = 0.1
     layer_norm_eps: float = 1e-12
@@ -43,30 +62,30 @@ class FormNetConfig(PreTrainedConfig):
     radius: int = 84
     rich_attention: bool = True
     super_tokens: bool = True
-    max_relative_position: int = 12  # for plain ETC
-    sequence_positions: int = 0  # how many learned positions; 0: none
+    max_relative_position: int = 12  # of ETC without Rich Attention
+    sequence_positions: int = 0  # number of learned absolute positions
     node_features: int = 10
     edge_features: int = 11
-    initial_sharpness: float = 0.5  # θ of the distance score
-    initial_gate: float = 1.0  # how far super-tokens are open
-    attention_backend: str = "auto"
+    initial_theta: float = 0.5  # θ of the distance score
+    initial_gate: float = 1.0  # factor of super-tokens
     classifier_dropout: float = 0.1
-    loss_on_all_pieces: bool = False  # learn a word's tag at each of its pieces, not at the first only
-    loss_on_paths: bool = False  # learn whole paths of tags among all legal ones, not word by word
-    heads: dict[str, int] | None = None  # tags of each head by its name, where there are several
-    once: list[str] | None = None  # heads of whose types a document has one each
-    day_first: bool | None = None  # how documents like those learned from write dates
-    everywhere: bool = False  # such values were learned wherever they stand, and not in one place
-    temperatures: list[float] | None = None  # a head's scores are divided by it, so that probabilities are honest
+    loss: str = "token"  # one of LOSSES
+    task: dict[str, Any] | None = None  # `Task` as JSON
 
     def __post_init__(self, **kwargs: Any) -> None:
         if self.intermediate_size is None:
             self.intermediate_size = 4 * self.hidden_size
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss {self.loss!r} is not among {', '.join(LOSSES)}.")
         super().__post_init__(**kwargs)
 
+    def get_task(self) -> Task:
+        """Parse the task; a configuration without one has a single head."""
+        return Task(**(self.task or {}))
+
     @classmethod
-    def of_size(cls, name: str, **changes: Any) -> "FormNetConfig":
-        """Give a configuration by the name of its size, with changes."""
+    def of_size(cls, name: str, **overrides: Any) -> "FormNetConfig":
+        """Return the configuration of a named size."""
         if name not in SIZES:
-            raise ValueError(f"there is no size {name!r}; known are {', '.join(SIZES)}.")
-        return cls(**{**SIZES[name], **changes})
+            raise ValueError(f"there is no size {name!r}; the sizes are {', '.join(SIZES)}.")
+        return cls(**{**SIZES[name], **overrides})

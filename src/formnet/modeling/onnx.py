@@ -1,4 +1,4 @@
-"""A trained network for other engines: written as ONNX, and run by onnxruntime in the network's place."""
+"""ONNX: export of a token classifier, and inference with onnxruntime."""
 
 import logging
 from collections.abc import Iterator
@@ -11,18 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
+from transformers.modeling_outputs import TokenClassifierOutput
 
 from formnet.errors import SettingsError
-from formnet.modeling import FormNetConfig, FormNetForTokenClassification
-from formnet.modeling.network import FormNetScores
+from formnet.modeling.configuration import FormNetConfig
+from formnet.modeling.formnet import FormNetForTokenClassification
 
-GRAPH = "model.onnx"
-#: What the network is given, in this order; B documents, P pieces, W words.
+ONNX_NAME = "model.onnx"
+#: Inputs in order, with their leading dimensions: B documents, N tokens, W words.
 INPUTS = {
-    "input_ids": "BP",
-    "attention_mask": "BP",
-    "token_boxes": "BP",
-    "word_ids": "BP",
+    "input_ids": "BN",
+    "attention_mask": "BN",
+    "token_boxes": "BN",
+    "word_ids": "BN",
     "first_token": "BW",
     "node_features": "BW",
     "neighbors": "BW",
@@ -30,8 +31,8 @@ INPUTS = {
 }
 
 
-class OnnxNetwork:
-    """Stands where a `FormNetForTokenClassification` stands, and is run by onnxruntime."""
+class OnnxModel:
+    """Drop-in replacement for `FormNetForTokenClassification` that runs in onnxruntime."""
 
     device = torch.device("cpu")
     training = False
@@ -41,61 +42,63 @@ class OnnxNetwork:
         try:
             import onnxruntime
         except ImportError as error:
-            raise SettingsError(f"{folder}: is run by onnxruntime; run pip install 'formnet[onnx]'.") from error
+            raise SettingsError(
+                f"{folder}: an ONNX model needs onnxruntime. Run pip install 'formnet[onnx]'."
+            ) from error
         try:
-            self.session = onnxruntime.InferenceSession(folder / GRAPH, providers=["CPUExecutionProvider"])
-        except Exception as error:  # it raises classes of its own that share no other base
-            raise SettingsError(f"{folder / GRAPH}: is no ONNX that can be run: {error}") from error
-        self.asked = [node.name for node in self.session.get_inputs()]
+            self.session = onnxruntime.InferenceSession(folder / ONNX_NAME, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's exceptions have no common base class
+            raise SettingsError(f"{folder / ONNX_NAME}: cannot load the ONNX model: {error}") from error
+        self.input_names = [node.name for node in self.session.get_inputs()]
 
-    def __reduce__(self) -> tuple[type["OnnxNetwork"], tuple[Path]]:
-        return OnnxNetwork, (self.folder,)
+    def __reduce__(self) -> tuple[type["OnnxModel"], tuple[Path]]:
+        return OnnxModel, (self.folder,)
 
-    def __call__(self, **batch: Tensor) -> FormNetScores:
-        """Score tags [B, W, T]."""
-        (scores,) = self.session.run(["scores"], {name: batch[name].numpy() for name in self.asked})
-        return FormNetScores(None, torch.from_numpy(scores))
+    def __call__(self, **batch: Tensor) -> TokenClassifierOutput:
+        """Compute tag scores [B, W, T]."""
+        (scores,) = self.session.run(["scores"], {name: batch[name].numpy() for name in self.input_names})
+        return TokenClassifierOutput(logits=torch.from_numpy(scores))
 
 
 def export_onnx(model: FormNetForTokenClassification, folder: Path, *, int8: bool = False) -> Path:
-    """Write the network as ONNX with its configuration; with `int8`, its matrices are in eight bits."""
+    """Write the model as ONNX with its configuration; `int8` quantizes its matrices."""
     try:
         import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
-        raise SettingsError("exporting needs more packages; run pip install 'formnet[onnx]'.") from error
+        raise SettingsError("ONNX export needs more packages. Run pip install 'formnet[onnx]'.") from error
     folder.mkdir(parents=True, exist_ok=True)
-    backend = model.config.attention_backend
+    backend = model.formnet.attention_backend
     try:
-        model.config.attention_backend = "gathered"
-        program = _traced(model.eval())
+        model.formnet.attention_backend = "export"
+        program = _trace(model.eval())
     finally:
-        model.config.attention_backend = backend
-    target = folder / GRAPH
+        model.formnet.attention_backend = backend
+    target = folder / ONNX_NAME
     model.config.save_pretrained(folder)
     if not int8:
         program.save(target, external_data=False)
         return target
-    whole = folder / ".whole.onnx"
+    unquantized = folder / ".float32.onnx"
     try:
-        program.save(whole, external_data=False)
-        quantize(whole, target)
+        program.save(unquantized, external_data=False)
+        quantize(unquantized, target)
     finally:
-        whole.unlink(missing_ok=True)
+        unquantized.unlink(missing_ok=True)
     return target
 
 
-def quantize(whole: Path, target: Path) -> None:
-    """Write a graph anew with its matrices in eight bits."""
+def quantize(source: Path, target: Path) -> None:
+    """Quantize the matrices of an ONNX file to int8."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    kinds = ["MatMul", "Gather"]
+    operators = ["MatMul", "Gather"]
     with _quiet():
-        quantize_dynamic(whole, target, per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=kinds)
+        quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=operators)
 
 
-class _Scores(nn.Module):
-    """The network with its inputs by place, as tracing wants them."""
+class _PositionalInputs(nn.Module):
+    """The model with positional inputs, as tracing requires."""
 
     def __init__(self, model: FormNetForTokenClassification) -> None:
         super().__init__()
@@ -106,16 +109,16 @@ class _Scores(nn.Module):
         return scores
 
 
-def _traced(model: FormNetForTokenClassification) -> Any:
+def _trace(model: FormNetForTokenClassification) -> Any:
     sizes = {
         "B": Dim("documents", min=1, max=2**16),
-        "P": Dim("pieces", min=2, max=2**24),
+        "N": Dim("tokens", min=2, max=2**24),
         "W": Dim("words", min=2, max=2**24),
     }
     shapes = tuple({i: sizes[letter] for i, letter in enumerate(letters)} for letters in INPUTS.values())
     with _quiet():
         return torch.onnx.export(
-            _Scores(model),
+            _PositionalInputs(model),
             _example(model.config.node_features, model.config.edge_features),
             input_names=list(INPUTS),
             output_names=["scores"],
@@ -126,16 +129,16 @@ def _traced(model: FormNetForTokenClassification) -> Any:
 
 
 def _example(node_features: int, edge_features: int) -> tuple[Tensor, ...]:
-    """Two documents of a few words, whatever they say."""
-    pieces, words = 7, 5
+    """Build an example batch of two short documents."""
+    tokens, words = 7, 5
     generator = np.random.default_rng(0)
-    boxes = np.sort(generator.uniform(0, 1000, (2, pieces, 2, 2)), axis=2).reshape(2, pieces, 4)
+    boxes = np.sort(generator.uniform(0, 1000, (2, tokens, 2, 2)), axis=2).reshape(2, tokens, 4)
     edges = generator.uniform(0.1, 1, (2, words, 8, edge_features))
     return (
-        torch.ones(2, pieces, dtype=torch.long),
-        torch.ones(2, pieces, dtype=torch.long),
+        torch.ones(2, tokens, dtype=torch.long),
+        torch.ones(2, tokens, dtype=torch.long),
         torch.tensor(boxes, dtype=torch.float32),
-        torch.arange(pieces).clamp(max=words - 1).expand(2, -1).contiguous(),
+        torch.arange(tokens).clamp(max=words - 1).expand(2, -1).contiguous(),
         torch.arange(words).expand(2, -1).contiguous(),
         torch.rand(2, words, node_features),
         (torch.arange(8) % words).expand(2, words, -1).contiguous(),
@@ -145,7 +148,7 @@ def _example(node_features: int, edge_features: int) -> tuple[Tensor, ...]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what exporters say of themselves out of the way."""
+    """Suppress log messages and warnings of the exporters."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", "root")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

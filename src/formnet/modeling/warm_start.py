@@ -1,8 +1,8 @@
-"""Starting from an encoder of the BERT family: its embeddings, attention and feed-forward parts become ETC's.
+"""Warm start from a BERT-family encoder: its embeddings, attention and feed-forward blocks become ETC's.
 
-[CLS] becomes the global token. Order starts undecided, distance barely matters, and super-tokens start closed, so the
-first step is very nearly the encoder that it came from (BERT exactly, with θ = 0, for text within the radius). MPNet's
-bias by relative position has no counterpart here and is left behind.
+[CLS] becomes the global token. Order starts undecided, distance nearly neutral and super-tokens gated off, so the model
+starts very close to the encoder (exactly BERT with θ = 0, for text within the radius). MPNet's relative position bias
+has no counterpart and is dropped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,33 +14,32 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from formnet.modeling.configuration import FormNetConfig
-from formnet.modeling.network import FormNetModel
-from formnet.modeling.rich_attention import RichAffine
+from formnet.modeling.formnet import FormNetModel, RichAffine
 
-#: θ = 0 would never learn, since its gradient is proportional to it; this changes scores by a few hundredths.
-BARELY = 0.05
-#: [CLS] in BERT's own vocabularies.
+#: Initial θ. Zero would never learn, since its gradient is proportional to it; this changes scores by a few hundredths.
+INITIAL_THETA = 0.05
+#: Id of [CLS] in BERT's own vocabularies.
 _CLS = 101
-#: Encoders known, with how many of their positions come before the first token's.
-_FAMILY = {"bert": 0, "mpnet": 2}
+#: Supported encoders, with the number of positions before that of the first token.
+_POSITION_OFFSETS = {"bert": 0, "mpnet": 2}
 
 
 class EncoderParts(NamedTuple):
-    """An encoder's parts under our names."""
+    """An encoder's parts, under the names that FormNet uses."""
 
-    pieces: Tensor  # [V, d]
-    positions: Tensor  # [positions, d]
+    token_embeddings: Tensor  # [V, d]
+    position_embeddings: Tensor  # [positions, d]
     norm: nn.Module
-    first: int  # the piece that stands for the whole text
+    cls_id: int  # becomes the global token
     layers: Sequence[Mapping[str, nn.Module]]
 
 
-def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
-    """Take the shape of an encoder for a FormNet that can start from it."""
+def warm_config(source: str | Path, **overrides: Any) -> FormNetConfig:
+    """Return the configuration of a FormNet with the shape of an encoder."""
     encoder = AutoConfig.from_pretrained(source)
-    if encoder.model_type not in _FAMILY:
+    if encoder.model_type not in _POSITION_OFFSETS:
         raise ValueError(
-            f"{source}: cannot start from a {encoder.model_type!r} encoder; known are {', '.join(_FAMILY)}."
+            f"{source}: {encoder.model_type!r} encoders are not supported. Use one of {', '.join(_POSITION_OFFSETS)}."
         )
     shape = {
         "vocab_size": encoder.vocab_size,
@@ -52,43 +51,43 @@ def warm_config(source: str | Path, **changes: Any) -> FormNetConfig:
         "hidden_act": encoder.hidden_act,
         "layer_norm_eps": encoder.layer_norm_eps,
         "pad_token_id": encoder.pad_token_id,
-        "sequence_positions": encoder.max_position_embeddings - _FAMILY[encoder.model_type],
-        "initial_sharpness": BARELY,
+        "sequence_positions": encoder.max_position_embeddings - _POSITION_OFFSETS[encoder.model_type],
+        "initial_theta": INITIAL_THETA,
         "initial_gate": 0.0,
     }
-    return FormNetConfig(**{**shape, **changes})
+    return FormNetConfig(**{**shape, **overrides})
 
 
 @torch.no_grad()
 def warm_start(model: FormNetModel, source: str | Path, cls_id: int | None = None) -> set[str]:
-    """Copy an encoder's weights into a model made with `warm_config`; fewer layers take the encoder's first.
+    """Copy an encoder's weights into a model made with `warm_config`, and return the names of the parameters copied.
 
-    `cls_id` is the piece [CLS], where it is not BERT's. Gives the names of the weights copied.
+    A model with fewer layers takes the encoder's first ones. `cls_id` is the id of [CLS], where it is not BERT's.
     """
     loaded: Any = AutoModel.from_pretrained(source, add_pooling_layer=False)
     encoder = (
         _bert(loaded, _CLS if cls_id is None else cls_id) if loaded.config.model_type == "bert" else _mpnet(loaded)
     )
-    model.pieces.weight.copy_(encoder.pieces)
-    model.global_token.copy_(encoder.pieces[encoder.first])
-    if model.positions is not None:
-        model.positions.weight.copy_(encoder.positions)
+    model.token_embeddings.weight.copy_(encoder.token_embeddings)
+    model.global_token.copy_(encoder.token_embeddings[encoder.cls_id])
+    if model.position_embeddings is not None:
+        model.position_embeddings.weight.copy_(encoder.position_embeddings)
     _copy(model.norm, encoder.norm)
-    brought = {"pieces.weight", "global_token", "positions.weight", "norm.weight", "norm.bias"}
+    copied = {"token_embeddings.weight", "global_token", "position_embeddings.weight", "norm.weight", "norm.bias"}
     for number, (ours, theirs) in enumerate(zip(model.layers, encoder.layers, strict=False)):
         assert isinstance(ours, nn.Module)
         for name, part in theirs.items():
             _copy(ours.get_submodule(name), part)
-            brought |= {f"layers.{number}.{name}.{weight}" for weight, _ in part.named_parameters()}
-        if isinstance(ours.rich, RichAffine):  # undecided, whatever the encoder's queries and keys are
-            ours.rich.row.zero_()
-            ours.rich.column.zero_()
-    return brought
+            copied |= {f"layers.{number}.{name}.{weight}" for weight, _ in part.named_parameters()}
+        if isinstance(ours.rich, RichAffine):  # order starts undecided for any query and key
+            ours.rich.query_weight.zero_()
+            ours.rich.key_weight.zero_()
+    return copied
 
 
 def _bert(model: Any, cls_id: int) -> EncoderParts:
     embeddings = model.embeddings
-    kind = embeddings.token_type_embeddings.weight[0]  # every token is of the first segment
+    segment = embeddings.token_type_embeddings.weight[0]  # every token is in the first segment
     layers = [
         {
             "query": layer.attention.self.query,
@@ -98,8 +97,8 @@ def _bert(model: Any, cls_id: int) -> EncoderParts:
         }
         for layer in model.encoder.layer
     ]
-    pieces = embeddings.word_embeddings.weight + kind
-    return EncoderParts(pieces, embeddings.position_embeddings.weight, embeddings.LayerNorm, cls_id, layers)
+    token_embeddings = embeddings.word_embeddings.weight + segment
+    return EncoderParts(token_embeddings, embeddings.position_embeddings.weight, embeddings.LayerNorm, cls_id, layers)
 
 
 def _mpnet(model: Any) -> EncoderParts:
@@ -113,13 +112,14 @@ def _mpnet(model: Any) -> EncoderParts:
         }
         for layer in model.encoder.layer
     ]
-    positions = embeddings.position_embeddings.weight[_FAMILY["mpnet"] :]
-    pieces = embeddings.word_embeddings.weight
-    return EncoderParts(pieces, positions, embeddings.LayerNorm, model.config.bos_token_id, layers)
+    positions = embeddings.position_embeddings.weight[_POSITION_OFFSETS["mpnet"] :]
+    return EncoderParts(
+        embeddings.word_embeddings.weight, positions, embeddings.LayerNorm, model.config.bos_token_id, layers
+    )
 
 
 def _outputs(projection: nn.Module, norm: nn.Module, layer: Any) -> dict[str, nn.Module]:
-    """Name what follows attention; the global token's own parts start as copies."""
+    """Name the modules after attention; the global token's own modules start as copies."""
     return {
         "output": projection,
         "global_output": projection,

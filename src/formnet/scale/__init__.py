@@ -1,7 +1,4 @@
-"""Many documents: an archive through Ray Data, a service on Ray Serve.
-
-Both only carry documents to an `Extractor` and bring entities back.
-"""
+"""Bulk extraction on Ray Data, an HTTP service on Ray Serve, and a client of the service."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +11,6 @@ __all__ = ["Client"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from formnet.scale.client import Client  # what works on archives needs no HTTP
+    from formnet.scale.client import Client  # imported on first use, because bulk extraction does not need httpx
 
     return Client

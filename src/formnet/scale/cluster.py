@@ -1,4 +1,4 @@
-"""Ray: the cluster that RAY_ADDRESS names, or one on this machine for as long as it is needed; quiet either way."""
+"""Connect to the Ray cluster that RAY_ADDRESS names, or start one on this machine."""
 
 import logging
 import os
@@ -10,29 +10,29 @@ from pathlib import Path
 import ray
 
 from formnet.errors import SettingsError
-from formnet.extraction.runtime import own_cores
+from formnet.extraction.runtime import available_cores
 
 
 @contextmanager
 def cluster() -> Iterator[int]:
-    """Connect, or start, and give the number of cores; what was started is shut down."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine
+    """Connect to a cluster or start one, yield its number of cores, and disconnect or shut down."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is raised or retried
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # failures are raised or retried
     address = os.environ.get("RAY_ADDRESS")
     try:
-        with _silence():
+        with _redirect_stderr():
             ray.init(
                 address or "local",
-                num_cpus=None if address else own_cores(),  # Ray counts the machine's
+                num_cpus=None if address else available_cores(),  # Ray would count all cores of the machine
                 include_dashboard=None if address else False,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
             )
     except (ConnectionError, ValueError, RuntimeError) as error:
-        hint = " If it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN." if address else ""
-        where = f"reached at {address}" if address else "started here"
-        raise SettingsError(f"Ray cannot be {where}: {str(error).rstrip('.')}.{hint}") from error
+        hint = " If it requires a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN." if address else ""
+        problem = f"cannot connect to Ray at {address}" if address else "cannot start Ray"
+        raise SettingsError(f"{problem}: {str(error).rstrip('.')}.{hint}") from error
     try:
         yield max(int(ray.cluster_resources().get("CPU", 1)), 1)
     finally:
@@ -40,14 +40,14 @@ def cluster() -> Iterator[int]:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """Keep what Ray's engine prints past Python's logging off the terminal; what matters it raises."""
+def _redirect_stderr() -> Iterator[None]:
+    """Discard what Ray's native code prints to stderr; errors are raised as exceptions."""
     sys.stderr.flush()
-    with Path(os.devnull).open("w") as nowhere:
-        kept = os.dup(2)
-        os.dup2(nowhere.fileno(), 2)
+    with Path(os.devnull).open("w") as null:
+        saved = os.dup(2)
+        os.dup2(null.fileno(), 2)
         try:
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(saved, 2)
+            os.close(saved)

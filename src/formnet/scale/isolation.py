@@ -1,4 +1,4 @@
-"""Work that may crash, hang or eat memory, done in a process of its own, so that it costs nobody else anything."""
+"""Run tasks that may crash, hang or exhaust memory in processes of their own."""
 
 import resource
 import sys
@@ -17,44 +17,44 @@ from formnet.errors import FormNetError
 Item = TypeVar("Item")
 
 
-class LostError(FormNetError):
-    """A process did not come back with an answer; the message says why."""
+class IsolationError(FormNetError):
+    """An isolated task timed out or its process died; the message is a predicate such as `crashed its process.`"""
 
 
-def alone(task: Any, *arguments: Any, seconds: float) -> Any:
-    """Run a Ray task on this machine and give its answer; if it takes too long or dies, say so.
+def run_isolated(task: Any, *arguments: Any, timeout: float) -> Any:
+    """Run a Ray task in another process on this machine and return its result; raise `IsolationError` if it fails.
 
-    The one who asks holds the cores that the task works on, so it starts at once and its time counts from here.
+    The caller already holds the cores that the task uses, so the task starts immediately, and so does its timeout.
     """
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    answer = task.options(num_cpus=0, max_retries=0, scheduling_strategy=here).remote(*arguments)
-    ready, _ = ray.wait([answer], timeout=seconds)
+    this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    result = task.options(num_cpus=0, max_retries=0, scheduling_strategy=this_node).remote(*arguments)
+    ready, _ = ray.wait([result], timeout=timeout)
     if not ready:
-        ray.cancel(answer, force=True)
-        raise LostError(f"took longer than {seconds:g} s.")
+        ray.cancel(result, force=True)
+        raise IsolationError(f"took longer than {timeout:g} s.")
     try:
-        return ray.get(answer)
+        return ray.get(result)
     except OutOfMemoryError as error:
-        raise LostError("took more memory than the machine has.") from error
+        raise IsolationError("took more memory than the machine has.") from error
     except WorkerCrashedError as error:
-        raise LostError("crashed its process.") from error
+        raise IsolationError("crashed its process.") from error
     except RayError as error:
-        raise LostError(f"was lost: {str(error).strip().splitlines()[-1]}") from error
+        raise IsolationError(f"was lost: {str(error).strip().splitlines()[-1]}") from error
 
 
-def count_arrow() -> None:
-    """Let Arrow take memory as others do: its usual pool sets gigabytes aside, and would seem to have taken them."""
+def use_system_memory_pool() -> None:
+    """Make Arrow allocate from the system: its default pool reserves gigabytes, which would count as used."""
     pa.set_memory_pool(pa.system_memory_pool())
 
 
 @contextmanager
-def limited_memory(size: int) -> Iterator[None]:
-    """Let this process grow by so many bytes; where the system cannot say, it may grow as it likes."""
+def limit_memory(size: int) -> Iterator[None]:
+    """Limit the growth of this process to `size` bytes on Linux; do nothing on other platforms."""
     if sys.platform != "linux":
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_AS)
-    # What Ray maps into every process is many gigabytes, and none of the document's.
+    # Ray maps many gigabytes into every process, so the limit is relative to what is already mapped.
     mapped = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     limit = mapped + size
     if before[1] != resource.RLIM_INFINITY:
@@ -66,11 +66,11 @@ def limited_memory(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def within_memory(items: Iterator[Item], size: int) -> Iterator[Item]:
-    """Give items, for each of which this process may grow by so many bytes; a few bytes may unpack to any number."""
-    count_arrow()
+def iter_within_memory(items: Iterator[Item], size: int) -> Iterator[Item]:
+    """Iterate with a memory limit of `size` bytes per item, because a few bytes may decompress to any number."""
+    use_system_memory_pool()
     while True:
-        with limited_memory(size):
+        with limit_memory(size):
             try:
                 item = next(items)
             except StopIteration:

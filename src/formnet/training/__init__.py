@@ -1,4 +1,4 @@
-"""Pre-training and fine-tuning: settings in one YAML file, and a thin use of transformers' Trainer."""
+"""Pre-training and fine-tuning with transformers' Trainer, configured by one YAML file per run."""
 
 from formnet.training.config import FineTuning, PreTraining, load_settings
 

@@ -1,4 +1,4 @@
-"""What a training run is told: one YAML file, any part of it overridden by `name.name=value`."""
+"""Configuration of training runs: one YAML file, with overrides such as `name.name=value`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,180 +9,185 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
-from formnet.extraction.runtime import fast_in_bf16
+from formnet.extraction.runtime import has_native_bf16
 
-#: Corpora as kind:path@split; one alone may be written as it is.
+#: Corpora as kind:path@split; a single one may be a plain string.
 Corpora = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settings(BaseModel):
-    """Refuses what it does not know, so that a misspelled setting is not silently the default."""
+    """Base class that rejects unknown keys, so that a misspelled setting does not become its default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Start(Settings):
-    """What the network is before the first step: just one of checkpoint, encoder and size."""
+class InitConfig(Settings):
+    """Initial weights: exactly one of checkpoint, encoder and size."""
 
-    checkpoint: Path | None = None  # a shipped model, or a folder that a training run wrote
-    encoder: str | None = None  # a BERT-family encoder to start warm from: `minilm`, a folder or a hub name
+    checkpoint: Path | None = None  # a shipped model, or the folder of a training run
+    encoder: str | None = None  # a BERT-family encoder for a warm start: `minilm`, a folder or a Hub repository
     size: str | None = None  # a named size with random weights
-    tokenizer: str | None = None  # needed with a size; otherwise what the checkpoint or encoder has
-    changes: dict[str, Any] = {}  # of the network's configuration
+    tokenizer: str | None = None  # required with a size; default: that of the checkpoint or encoder
+    overrides: dict[str, Any] = {}  # entries of the model configuration
 
     @model_validator(mode="after")
-    def _just_one(self) -> "Start":
+    def _exactly_one_source(self) -> "InitConfig":
         if sum(source is not None for source in (self.checkpoint, self.encoder, self.size)) != 1:
-            raise ValueError("name just one of checkpoint, encoder and size")
+            raise ValueError("set exactly one of checkpoint, encoder and size")
         if self.size is not None and self.tokenizer is None:
-            raise ValueError("a size says nothing of words; name a tokenizer too")
+            raise ValueError("a size needs a tokenizer; set tokenizer as well")
         return self
 
 
 class Optimization(Settings):
-    """How weights move."""
+    """Optimizer, learning rate schedule and batches."""
 
     learning_rate: float = Field(1e-4, gt=0)
-    new_learning_rate: float | None = Field(None, gt=0)  # for weights that the start did not bring; else the same
-    layout_learning_rate: float | None = Field(None, gt=0)  # for order, distance and the gate; else as others
-    layer_decay: float = Field(1.0, gt=0, le=1)  # each layer below the top learns by so much less
+    new_learning_rate: float | None = Field(None, gt=0)  # of parameters not in the checkpoint; default: the same
+    layout_learning_rate: float | None = Field(None, gt=0)  # of order, distance and gate parameters; default: the same
+    layer_decay: float = Field(1.0, gt=0, le=1)  # factor of the learning rate per layer below the top
     weight_decay: float = Field(0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = Field(1e-6, gt=0)
-    warm_up: float = Field(0.1, ge=0, lt=1)  # the share of steps over which the rate rises
+    warmup_ratio: float = Field(0.1, ge=0, lt=1)  # share of the steps
     schedule: Literal["linear", "cosine", "constant"] = "linear"
-    clip: float = Field(1.0, ge=0)
-    max_batch_tokens: int = Field(4096, ge=1)  # a padded batch holds at most so many
-    batch_documents: int | None = Field(None, ge=1)
-    accumulate: int = Field(1, ge=1)
-    bf16: bool = Field(default_factory=fast_in_bf16)  # where that is faster
-    checkpoint_layers: bool = False  # less memory, a forward pass more
-    frozen: tuple[str, ...] = ()  # weights that stay as they are, by the beginning of their names: formnet.pieces
+    max_grad_norm: float = Field(1.0, ge=0)
+    max_batch_tokens: int = Field(4096, ge=1)  # per process, including padding
+    max_batch_documents: int | None = Field(None, ge=1)  # per process
+    gradient_accumulation_steps: int = Field(1, ge=1)
+    bf16: bool = Field(default_factory=has_native_bf16)  # default: if the hardware supports it
+    compile: bool = True  # compile attention if a C++ compiler is available
+    gradient_checkpointing: bool = False
+    frozen: tuple[str, ...] = ()  # prefixes of parameters that stay fixed, such as formnet.token_embeddings
 
 
 class Augmentation(Settings):
-    """What is made worse on purpose, so that the network learns to bear it. All off by default."""
+    """Random changes to training documents; all off by default."""
 
-    jitter: float = Field(0, ge=0)  # a word moves by a normal deviation of so many of its heights
-    scale: Share = 0  # the words of a page shrink or grow by up to so much, along x and y apart
-    shift: Share = 0  # and move by up to so much of the page
-    drop: Share = 0  # a word is missed
-    misread: Share = 0  # a word has a character as OCR might see it
-    decimals: Share = 0  # a document's amounts in thousands, 75,000, are written with decimals, 75.00
-    raster: Share = 0  # a document is read line by line instead of in its own order
-    shuffled: Share = 0  # or in no order at all
-    unknown: Share = 0  # a piece is masked
-    letterhead: Share = 0  # a document gets another's top and foot around it, of the head that `letterheads` names
-    body: Share = 0  # instead of a document of that head comes one of those documents, with such a top and foot
+    jitter: float = Field(0, ge=0)  # standard deviation of each word's offset, in word heights
+    scale: Probability = 0  # maximum relative scaling of a page's words, along x and y
+    shift: Probability = 0  # maximum offset of a page's words, as a share of the page size
+    word_dropout: Probability = 0  # probability that a word is dropped
+    ocr_noise: Probability = 0  # probability that a word gets a typical OCR error
+    decimals: Probability = 0  # probability that a document's amounts in thousands (75,000) get decimals (75.00)
+    raster: Probability = 0  # probability that a document's words are sorted line by line
+    shuffled: Probability = 0  # probability that a document's words are shuffled
+    token_mask: Probability = 0  # probability that a token is masked
+    header_footer: Probability = 0  # probability that a document gets lines from the head in `header_footer_from`
+    body_swap: Probability = 0  # probability that a document of that head is replaced by such a combination
 
     @model_validator(mode="after")
-    def _one_order_each(self) -> "Augmentation":
+    def _orders_exclude_each_other(self) -> "Augmentation":
         if self.raster + self.shuffled > 1:
-            raise ValueError("raster and shuffled are shares of the same documents, and cannot be more than all")
+            raise ValueError("raster and shuffled exclude each other, so their sum cannot exceed 1")
         return self
 
     @property
     def any(self) -> bool:
-        """Whether anything is switched on."""
+        """Whether any augmentation is on."""
         return self != Augmentation()
 
 
 class Run(Settings):
-    """What every run has."""
+    """Settings of every training run."""
 
-    start: Start
+    init: InitConfig
     output: Path
     seed: int = Field(0, ge=0)
     optimization: Optimization = Field(default_factory=Optimization)
-    save_minutes: float = Field(5.0, ge=0)  # how much work a kill may cost
+    save_minutes: float = Field(5.0, ge=0)  # minutes between checkpoints
     keep_checkpoints: int = Field(1, ge=1)
-    threads: int | None = Field(None, ge=1)
+    threads: int | None = Field(None, ge=1)  # CPU threads; default: all cores
 
 
 class FineTuning(Run):
-    """Learn to tag the entities of labeled documents."""
+    """Fine-tuning on labeled documents."""
 
-    corpus: Corpora = Field(min_length=1)  # of several, those with other tags have a head of their own
-    validation: Corpora = ()  # looked at while training, by the head of a corpus of the same kind that has its labels
-    held_out: float = Field(0, ge=0, lt=1)  # so much of the other heads' documents, always the same ones
-    documents: int | None = Field(None, ge=1)  # train on so many of each head only, for a learning curve
+    corpus: Corpora = Field(min_length=1)  # corpora with the same labels share a head
+    validation: Corpora = ()  # evaluated with the head that has their labels and a training corpus of the same kind
+    held_out: float = Field(0, ge=0, lt=1)  # share to hold out for heads without validation; the same in every run
+    documents: int | None = Field(None, ge=1)  # maximum training documents per head, for learning curves
     order: Order = "given"
-    segment_boxes: bool = False  # give every word its entity's box: an easier task, not what OCR gives
-    occurrences: Literal["best", "all"] = "best"  # of keyed-in values
+    segment_boxes: bool = False  # replace word boxes by entity boxes, which OCR does not provide: an easier task
+    label_all_occurrences: bool = False  # of entered field values; default: only the best match
+    day_first: bool | None = None  # whether 03/04/2019 is 3 April in these documents; default: unknown
+    loss: Literal["token", "all_tokens", "crf"] | None = None  # default: loss of the checkpoint, or token
     epochs: int = Field(20, ge=1)
-    look_every: int = Field(1, ge=1)  # epochs between looks at the held-out part
+    eval_every: int = Field(1, ge=1)  # epochs
     augmentation: Augmentation = Augmentation()
-    letterheads: dict[str, str] = {}  # heads whose documents lack the sender's lines, and the head that has such lines
-    alike: dict[str, str] = {}  # entities of the latter head, and what the former calls them: total, total.total_price
-    temperatures: tuple[
-        Annotated[float, Field(gt=0)], ...
-    ] = ()  # of each head, from a run that held documents out, where this one does not
+    header_footer_from: dict[str, str] = {}  # head without header and footer lines: head to take them from
+    label_map: dict[str, str] = {}  # for body_swap: label of the latter head: corresponding label of the former
+    #: Per head, from a run with held-out documents, for a run without.
+    temperatures: tuple[Annotated[float, Field(gt=0)], ...] = ()
 
     @model_validator(mode="after")
-    def _letterheads_are_named(self) -> "FineTuning":
-        if not self.letterheads and (self.augmentation.letterhead or self.augmentation.body or self.alike):
-            raise ValueError("letterhead, body and alike need letterheads, which name whose documents get whose lines")
+    def _header_footer_source_is_set(self) -> "FineTuning":
+        used = self.augmentation.header_footer or self.augmentation.body_swap or self.label_map
+        if used and not self.header_footer_from:
+            raise ValueError("header_footer, body_swap and label_map need header_footer_from")
         return self
 
 
 class PreTraining(Run):
-    """Learn to guess masked words of unlabeled pages."""
+    """Masked language modeling on unlabeled pages."""
 
-    pages: tuple[Path, ...] = Field(min_length=1)  # JSONL or Parquet files, read again and again
+    pages: tuple[Path, ...] = Field(min_length=1)  # JSONL or Parquet files, read repeatedly
     steps: int = Field(ge=1)
-    mask: float = Field(0.15, gt=0, lt=1)
-    whole_words: bool = True
-    shuffle: int = Field(1024, ge=1)  # pages held at once to mix them
-    held_out_pages: int = Field(0, ge=0)  # the first so many of each file are not trained on but looked at
-    look_every: int = Field(500, ge=1)  # steps
+    mlm_probability: float = Field(0.15, gt=0, lt=1)
+    whole_words: bool = True  # mask all tokens of a word
+    shuffle_buffer: int = Field(1024, ge=1)  # pages
+    held_out_pages: int = Field(0, ge=0)  # per file, from its start
+    eval_every: int = Field(500, ge=1)  # steps
 
 
-Kind = TypeVar("Kind", bound=Run)
+RunType = TypeVar("RunType", bound=Run)
 
 
-def load_settings(kind: type[Kind], file: Path, overrides: Sequence[str] = ()) -> Kind:
-    """Read settings from YAML; an override is `seed=3` or `optimization.learning_rate=3e-5`."""
+def load_settings(run_type: type[RunType], file: Path, overrides: Sequence[str] = ()) -> RunType:
+    """Load settings from a YAML file; overrides have the form `seed=3` or `optimization.learning_rate=3e-5`."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{file}: cannot be read as YAML: {error}.") from error
     if not isinstance(data, dict):
-        raise SettingsError(f"{file}: settings are names with values, not a {type(data).__name__}.")
+        raise SettingsError(f"{file}: expected a mapping of names to values, not a {type(data).__name__}.")
     for override in overrides:
         _override(data, override)
-    return make_settings(kind, data, str(file))
+    return make_settings(run_type, data, str(file))
 
 
-def make_settings(kind: type[Kind], data: Mapping[str, Any], source: str) -> Kind:
-    """Check settings; a fault is told by its place."""
+def make_settings(run_type: type[RunType], data: Mapping[str, Any], source: str) -> RunType:
+    """Validate settings; errors name the source and the setting."""
     try:
-        return kind.model_validate(data)
+        return run_type.model_validate(data)
     except ValidationError as error:
-        faults = (
-            f"{'.'.join(map(str, fault['loc'])) or 'settings'}: {fault['msg'].removeprefix('Value error, ')}"
-            for fault in error.errors()
+        details = (
+            f"{'.'.join(map(str, detail['loc'])) or 'settings'}: {detail['msg'].removeprefix('Value error, ')}"
+            for detail in error.errors()
         )
-        raise SettingsError(f"{source}: {'; '.join(faults)}.") from error
+        raise SettingsError(f"{source}: {'; '.join(details)}.") from error
 
 
 def _override(data: dict[str, Any], override: str) -> None:
     path, equals, value = override.partition("=")
     *parents, name = path.strip().split(".")
     if not equals or not name:
-        raise SettingsError(f"{override!r}: write a setting as name=value, as in optimization.learning_rate=3e-5.")
+        raise SettingsError(
+            f"{override!r}: write overrides as name=value, for example optimization.learning_rate=3e-5."
+        )
     for parent in parents:
         data = data.setdefault(parent, {})
         if not isinstance(data, dict):
-            raise SettingsError(f"{override!r}: {parent} has no parts.")
+            raise SettingsError(f"{override!r}: {parent} is a single value, not a group of settings.")
     try:
-        data[name] = _value(value)
+        data[name] = _parse_value(value)
     except yaml.YAMLError as error:
-        raise SettingsError(f"{override!r}: the value cannot be read as YAML; put quotes around it.") from error
+        raise SettingsError(f"{override!r}: the value cannot be read as YAML. Put quotes around it.") from error
 
 
-def _value(text: str) -> Any:
-    """Read a value as YAML would, and 3e-5 as the number that people mean."""
+def _parse_value(text: str) -> Any:
+    """Parse a value as YAML, but 3e-5 as a number, which YAML 1.1 reads as a string."""
     try:
         return float(text) if any(c in text for c in "eE.") else yaml.safe_load(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Labeled documents for fine-tuning: read, aligned, some held out. Corpora with the same tags share a head."""
+"""Labeled documents for fine-tuning: read, aligned, and split into training and held-out documents per head."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,138 +15,150 @@ from formnet.training.config import FineTuning
 
 
 @dataclass
-class Labeled:
-    """One head's documents: what is trained on, what is looked at, and the tags of both."""
+class HeadData:
+    """Training and held-out documents of one head, with its tags."""
 
     scheme: TagScheme
     training: list[Document]
     held_out: list[Document]
-    once: bool  # values were keyed in: a document has one of each type
-    kinds: set[str]  # of its corpora
+    single_valued: bool  # whether every label is a field with one value per document
+    corpus_kinds: set[str]
 
 
-def load_labeled(run: FineTuning) -> dict[str, Labeled]:
-    """Read a run's documents, by head; a head is called after the first corpus that has its tags."""
-    heads: dict[str, Labeled] = {}
+def load_training_data(run: FineTuning) -> dict[str, HeadData]:
+    """Load a run's documents per head; corpora with the same tags share a head, named after the first of them."""
+    heads: dict[str, HeadData] = {}
     for spec in run.corpus:
-        part = _read(run, spec)
-        shared = next((head for head in heads.values() if head.scheme == part.scheme), None)
+        corpus_data = _load_corpus(run, spec)
+        shared = next((head for head in heads.values() if head.scheme == corpus_data.scheme), None)
         if shared is None:
-            heads[_new_name(parse_spec(spec)[0], heads)] = part
+            heads[_head_name(parse_spec(spec)[0], heads)] = corpus_data
         else:
-            shared.training += part.training
-            shared.once = shared.once and part.once
-            shared.kinds |= part.kinds
+            shared.training += corpus_data.training
+            shared.single_valued = shared.single_valued and corpus_data.single_valued
+            shared.corpus_kinds |= corpus_data.corpus_kinds
     _add_validation(run, heads)
-    for name, part in heads.items():
-        if run.held_out and not part.held_out:
-            part.training, part.held_out = hold_out(part.training, run.held_out)
-        if run.held_out and not (part.training and part.held_out):
-            count = len(part.training) + len(part.held_out)
-            told = f"held_out: {run.held_out:.0%} of {count} documents leaves one side empty"
-            raise SettingsError(f"{told}; take another share, or name a corpus as validation.")
-        # One without words teaches nothing, and a batch of nothing else is none.
-        part.training = [document for document in part.training if document.num_words]
-        _refuse_learning_what_is_held_out(name, part)
-    if not any(document.entities for part in heads.values() for document in part.training):
-        raise SettingsError(f"{', '.join(run.corpus)}: no document has an entity to learn from.")
+    for name, head in heads.items():
+        if run.held_out and not head.held_out:
+            head.training, head.held_out = hold_out(head.training, run.held_out)
+        if run.held_out and not (head.training and head.held_out):
+            count = len(head.training) + len(head.held_out)
+            raise SettingsError(
+                f"held_out: {run.held_out:.0%} of {count} documents leaves one side empty. Set another share, or set "
+                "validation to a corpus."
+            )
+        # Documents without words have no loss, and a batch must not consist of them alone.
+        head.training = [document for document in head.training if document.num_words]
+        _check_disjoint(name, head)
+    if not any(document.entities for head in heads.values() for document in head.training):
+        raise SettingsError(f"{', '.join(run.corpus)}: no document has a labeled entity. Check the labels.")
     if run.documents is not None:
-        _take(heads, run.documents)
+        _limit_training_documents(heads, run.documents)
     return heads
 
 
-def _read(run: FineTuning, spec: str) -> Labeled:
+def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     corpus = open_corpus(spec, run.order)
-    documents = with_entities(corpus, run.occurrences)
+    documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
     scheme = scheme_for(corpus, documents)
-    once = _has_each_once(documents, scheme)
+    single_valued = _is_single_valued(documents, scheme)
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
-    return Labeled(scheme, documents, [], once, {parse_spec(spec)[0]})
+    return HeadData(scheme, documents, [], single_valued, {parse_spec(spec)[0]})
 
 
-def _add_validation(run: FineTuning, heads: Mapping[str, Labeled]) -> None:
-    """Give documents to look at to the head that they are labeled for."""
-    given: dict[tuple[str, str], str] = {}
+def _add_validation(run: FineTuning, heads: Mapping[str, HeadData]) -> None:
+    """Add the validation documents to the heads that have their labels."""
+    spec_by_head: dict[tuple[str, str], str] = {}
     for spec in run.validation:
         kind = parse_spec(spec)[0]
-        ours = {name: head for name, head in heads.items() if kind in head.kinds}
-        if not ours:
-            kinds = sorted(kind for head in heads.values() for kind in head.kinds)
-            raise SettingsError(f"validation: {spec} belongs to no corpus; those here are {', '.join(kinds)}.")
-        part = _read(run, spec)
-        name = _fitting(spec, part.scheme, ours)
-        if (kind, name) in given:
-            raise SettingsError(f"validation: both {given[kind, name]} and {spec} are for {name}; join them.")
-        given[kind, name] = spec
+        candidates = {name: head for name, head in heads.items() if kind in head.corpus_kinds}
+        if not candidates:
+            kinds = sorted(kind for head in heads.values() for kind in head.corpus_kinds)
+            raise SettingsError(
+                f"validation: {spec} matches no training corpus. Use one of the same kind: {', '.join(kinds)}."
+            )
+        corpus_data = _load_corpus(run, spec)
+        name = _best_head(spec, corpus_data.scheme, candidates)
+        if (kind, name) in spec_by_head:
+            raise SettingsError(
+                f"validation: both {spec_by_head[kind, name]} and {spec} belong to {name}. Merge them into one corpus."
+            )
+        spec_by_head[kind, name] = spec
         head = heads[name]
-        new = [label for label in part.scheme.entity_types if label not in head.scheme.entity_types]
+        new = [label for label in corpus_data.scheme.entity_types if label not in head.scheme.entity_types]
         head.scheme = TagScheme((*head.scheme.entity_types, *new), head.scheme.untagged)
-        head.held_out += part.training
+        head.held_out += corpus_data.training
 
 
-def _fitting(spec: str, scheme: TagScheme, heads: Mapping[str, Labeled]) -> str:
-    """Name the head that has most of these types, and of several the one with the fewest others."""
+def _best_head(spec: str, scheme: TagScheme, heads: Mapping[str, HeadData]) -> str:
+    """Return the head with most of the scheme's entity types; of several, the one with the fewest types."""
     if len(heads) == 1:
         return next(iter(heads))
-    own = {name: {*head.scheme.entity_types} for name, head in heads.items()}
-    fit = {name: (len(types & {*scheme.entity_types}), -len(types)) for name, types in own.items()}
+    types_by_head = {name: {*head.scheme.entity_types} for name, head in heads.items()}
+    fit = {name: (len(types & {*scheme.entity_types}), -len(types)) for name, types in types_by_head.items()}
     best = [name for name in fit if fit[name] == max(fit.values())]
     if len(best) > 1 or not fit[best[0]][0]:
-        raise SettingsError(f"validation: the labels of {spec} fit none of {' and '.join(heads)} better than others.")
+        raise SettingsError(
+            f"validation: the labels of {spec} match none of {' and '.join(heads)} better than the others. "
+            "Use a corpus with the labels of one head."
+        )
     return best[0]
 
 
-def _refuse_learning_what_is_held_out(name: str, head: Labeled) -> None:
-    learned = {(document.id, document.texts) for document in head.training}
-    both = [document.id for document in head.held_out if (document.id, document.texts) in learned]
-    if both:
+def _check_disjoint(name: str, head: HeadData) -> None:
+    """Raise if a held-out document is also a training document."""
+    training = {(document.id, document.texts) for document in head.training}
+    shared = [document.id for document in head.held_out if (document.id, document.texts) in training]
+    if shared:
         raise SettingsError(
-            f"validation: {len(both):,} of {len(head.held_out):,} documents to look at are among those that {name} "
-            f"learns from, {both[0]!r} first; name other documents, or parts of a corpus, as in jsonl:labels/@train."
+            f"validation: {len(shared):,} of {len(head.held_out):,} documents are also training documents of {name}, "
+            f"the first being {shared[0]!r}. Use other documents, or splits of a corpus, as in jsonl:labels/@train."
         )
 
 
-def _take(heads: Mapping[str, Labeled], documents: int) -> None:
-    """Leave each head so many documents to learn from, or all if it has fewer."""
-    most = max(len(head.training) for head in heads.values())
-    if documents > most:
-        raise SettingsError(f"documents: there are {most:,} to train on, not {documents:,}.")
+def _limit_training_documents(heads: Mapping[str, HeadData], documents: int) -> None:
+    """Reduce the training documents of every head to at most `documents`."""
+    available = max(len(head.training) for head in heads.values())
+    if documents > available:
+        raise SettingsError(f"documents: {documents:,} is more than the {available:,} available for training.")
     for head in heads.values():
-        head.training = sorted(head.training, key=_place)[:documents]
+        head.training = sorted(head.training, key=_hash_to_unit)[:documents]
 
 
-def _has_each_once(documents: Sequence[Document], scheme: TagScheme) -> bool:
-    """Tell whether every type is a field with one value a document, in however many places that value stands."""
-    keyed = {name for document in documents for name in document.fields}
-    return keyed.issuperset(scheme.entity_types) and all(
+def _is_single_valued(documents: Sequence[Document], scheme: TagScheme) -> bool:
+    """Return whether every label is a field with one value per document, which may occur in several places."""
+    fields = {name for document in documents for name in document.fields}
+    return fields.issuperset(scheme.entity_types) and all(
         entity.label in document.fields for document in documents for entity in document.entities
     )
 
 
-def _new_name(kind: str, taken: dict[str, Labeled]) -> str:
-    return kind if kind not in taken else f"{kind}-{len(taken) + 1}"
+def _head_name(kind: str, existing: Mapping[str, HeadData]) -> str:
+    return kind if kind not in existing else f"{kind}-{len(existing) + 1}"
 
 
 def scheme_for(corpus: Corpus, documents: Sequence[Document]) -> TagScheme:
-    """Take the corpus's own entity types, or those that its documents have."""
-    return TagScheme(corpus.entity_types, corpus.untagged) if corpus.entity_types else TagScheme.of(documents)
+    """Build the tag scheme from the corpus's entity types or, if it declares none, from the documents."""
+    return (
+        TagScheme(corpus.entity_types, corpus.untagged) if corpus.entity_types else TagScheme.from_documents(documents)
+    )
 
 
 def hold_out(documents: Sequence[Document], share: float) -> tuple[list[Document], list[Document]]:
-    """Split by a hash of the id: a document stays on its side whatever else is in the corpus."""
-    kept = [document for document in documents if _place(document) >= share]
-    held = [document for document in documents if _place(document) < share]
+    """Split by a hash of the id, so that a document's side does not depend on the other documents."""
+    kept = [document for document in documents if _hash_to_unit(document) >= share]
+    held = [document for document in documents if _hash_to_unit(document) < share]
     return kept, held
 
 
-def _place(document: Document) -> float:
-    """Give a document its place between 0 and 1, the same in every run."""
+def _hash_to_unit(document: Document) -> float:
+    """Hash a document's id to a number between 0 and 1, the same in every run."""
     return int.from_bytes(sha256(document.id.encode()).digest()[:8]) / 2**64
 
 
 def with_segment_boxes(document: Document) -> Document:
-    """Give every word of an entity the entity's box: ground truth that no OCR gives, and an easier task."""
+    """Replace the box of every word of an entity by the entity's box."""
     boxes = np.array(document.boxes)
     for entity in document.entities:
         words = list(entity.words)

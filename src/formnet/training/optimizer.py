@@ -1,4 +1,4 @@
-"""Which weights learn how fast."""
+"""Parameter groups with their learning rates and weight decay, and frozen parameters."""
 
 import re
 from collections import defaultdict
@@ -10,37 +10,37 @@ from torch import nn
 from formnet.errors import SettingsError
 from formnet.training.config import Optimization
 
-#: What attention knows of places, and how far super-tokens are open. These few numbers start neutral, and their scale
-#: is one, not that of a matrix's entries: at a matrix's learning rate they would never get anywhere.
-_LAYOUT = re.compile(r"\.rich\.|\.to_global$|\.gate$")
+#: Layout parameters of attention, and the gate of super-tokens. They are on the scale of one and start neutral, so the
+#: learning rate of a weight matrix would hardly change them.
+_LAYOUT = re.compile(r"\.rich\.|\.global_bias$|\.gate$")
 _LAYER = re.compile(r"^formnet\.layers\.(\d+)\.")
-#: Numbers by head, which stand in a table but are no matrix.
-_BY_HEAD = re.compile(r"\.rich\.(bias|sharpness)$")
+#: Scalars per attention head, stored as a matrix.
+_PER_HEAD = re.compile(r"\.rich\.(bias|theta)$")
 
 
 def parameter_groups(
-    model: nn.Module, settings: Optimization, layers: int, new: Collection[str]
+    model: nn.Module, settings: Optimization, layers: int, new_parameters: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Group weights by learning rate and decay: AdamW's argument.
+    """Group parameters by learning rate and weight decay, for AdamW.
 
-    Biases, norms and single numbers do not decay. Weights named in `new` learn at their own rate; what the start
-    brought learns the slower the further it is from the top, if asked.
+    Biases, norms and scalars have no weight decay. `new_parameters`, which are not from a checkpoint, have their own
+    learning rate; that of the others decreases with the distance from the top layer by `layer_decay`.
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = defaultdict(list)
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            decay = settings.weight_decay if parameter.dim() > 1 and not _BY_HEAD.search(name) else 0.0
-            groups[_rate(name, settings, layers, new), decay].append(parameter)
+            decay = settings.weight_decay if parameter.dim() > 1 and not _PER_HEAD.search(name) else 0.0
+            groups[_learning_rate(name, settings, layers, new_parameters), decay].append(parameter)
     return [
         {"params": parameters, "lr": rate, "weight_decay": decay}
         for (rate, decay), parameters in sorted(groups.items(), key=lambda item: item[0])
     ]
 
 
-def _rate(name: str, settings: Optimization, layers: int, new: Collection[str]) -> float:
+def _learning_rate(name: str, settings: Optimization, layers: int, new_parameters: Collection[str]) -> float:
     if settings.layout_learning_rate is not None and _LAYOUT.search(name):
         return settings.layout_learning_rate
-    if settings.new_learning_rate is not None and name in new:
+    if settings.new_learning_rate is not None and name in new_parameters:
         return settings.new_learning_rate
     if not name.startswith("formnet."):
         return settings.learning_rate
@@ -49,12 +49,15 @@ def _rate(name: str, settings: Optimization, layers: int, new: Collection[str]) 
     return settings.learning_rate * settings.layer_decay**below_top
 
 
-def freeze(model: nn.Module, beginnings: Collection[str]) -> None:
-    """Keep weights as they are, by the beginning of their names."""
+def freeze(model: nn.Module, prefixes: Collection[str]) -> None:
+    """Freeze the parameters whose names start with one of the prefixes."""
     names = {name for name, _ in model.named_parameters()}
-    for beginning in beginnings:
-        if not any(name.startswith(beginning) for name in names):
-            raise SettingsError(f"optimization.frozen: no weight is called {beginning!r}…; try formnet.pieces.")
+    for prefix in prefixes:
+        if not any(name.startswith(prefix) for name in names):
+            raise SettingsError(
+                f"optimization.frozen: no parameter name starts with {prefix!r}. "
+                "Use a prefix such as formnet.token_embeddings."
+            )
     for name, parameter in model.named_parameters():
-        if name.startswith(tuple(beginnings)):
+        if name.startswith(tuple(prefixes)):
             parameter.requires_grad_(False)

@@ -1,4 +1,4 @@
-"""What a person sees of a run: a bar with loss and scores on a terminal, plain lines in a log."""
+"""Progress of a training run on stderr: a progress bar on a terminal, otherwise one line per log entry."""
 
 import sys
 from time import perf_counter
@@ -7,27 +7,27 @@ from typing import Any
 from tqdm.auto import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-_SHOWN = ("loss", "eval_f1", "eval_loss", "eval_accuracy")
+_METRICS = ("loss", "eval_f1", "eval_loss", "eval_accuracy")
 
 
 class Progress(TrainerCallback):
-    """Shows steps, loss and the last look at the held-out part."""
+    """Shows the step, the training loss and the latest held-out metrics."""
 
     def __init__(self) -> None:
         self.bar: Any = None
-        self.shown: dict[str, str] = {}
-        self.began = perf_counter()
+        self.metrics: dict[str, str] = {}
+        self.start_time = perf_counter()
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Begin."""
-        self.began = perf_counter()
+        """Open the progress bar."""
+        self.start_time = perf_counter()
         if state.is_world_process_zero and sys.stderr.isatty():
             self.bar = tqdm(total=state.max_steps, initial=state.global_step, dynamic_ncols=True, unit="step")
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Go on."""
+        """Advance the progress bar."""
         if self.bar is not None:
             self.bar.update(1)
 
@@ -39,16 +39,16 @@ class Progress(TrainerCallback):
         logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Show what is new."""
+        """Show new metrics."""
         if not state.is_world_process_zero or not logs:
             return
-        self.shown |= {name.removeprefix("eval_"): f"{logs[name]:.4f}" for name in _SHOWN if name in logs}
+        self.metrics |= {name.removeprefix("eval_"): f"{logs[name]:.4f}" for name in _METRICS if name in logs}
         if self.bar is not None:
-            self.bar.set_postfix(self.shown)
+            self.bar.set_postfix(self.metrics)
             return
-        values = "  ".join(f"{name.removeprefix('eval_')} {logs[name]:.4f}" for name in _SHOWN if name in logs)
+        values = "  ".join(f"{name.removeprefix('eval_')} {logs[name]:.4f}" for name in _METRICS if name in logs)
         if values:
-            minutes = (perf_counter() - self.began) / 60
+            minutes = (perf_counter() - self.start_time) / 60
             print(
                 f"step {state.global_step}/{state.max_steps}  {minutes:.1f} min  {values}", file=sys.stderr, flush=True
             )
@@ -56,6 +56,6 @@ class Progress(TrainerCallback):
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """End."""
+        """Close the progress bar."""
         if self.bar is not None:
             self.bar.close()

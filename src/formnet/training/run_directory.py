@@ -1,4 +1,4 @@
-"""The directory of a training run: settings, origin and checkpoints; resuming with other settings is refused."""
+"""The directory of a training run: settings, origin and checkpoints. Resuming with other settings raises an error."""
 
 import json
 import shutil
@@ -10,104 +10,107 @@ from typing import Any
 
 from formnet.document import Document
 from formnet.errors import SettingsError
-from formnet.io.writers import whole_file
-from formnet.training.config import Run, Start, make_settings
-from formnet.training.data import Labeled
-from formnet.training.initialization import checkpoint_weights
+from formnet.extraction.pretrained import find_model
+from formnet.io.writers import atomic_write
+from formnet.modeling.quantization import find_weights
+from formnet.training.config import InitConfig, Run, make_settings
+from formnet.training.data import HeadData
 
 SETTINGS, ORIGIN = "settings.json", "origin.json"
-#: What the Trainer writes down beside the weights; how a run did on what was held out; that it is over.
+#: The Trainer's state, the held-out metrics, and the marker of a finished run.
 STATE, HELD_OUT, DONE = "trainer_state.json", "held_out.json", "done.json"
-LEFT_BEHIND = (STATE, HELD_OUT, DONE)
-#: What may change between a run and its going on.
-_FREE = ("output", "save_minutes", "keep_checkpoints", "threads")
-#: What else a run came from, as people would say it.
-_ORIGINS = {
+RUN_OUTPUTS = (STATE, HELD_OUT, DONE)
+#: Settings that may change when a run is resumed.
+_CHANGEABLE = ("output", "save_minutes", "keep_checkpoints", "threads")
+#: Entries of the origin, with their description in error messages.
+_ORIGIN_CHANGES = {
     "documents": "other documents or labels",
-    "start": "another checkpoint to start from",
+    "start": "another initial checkpoint",
     "processes": "another number of processes",
 }
-_ELSE = "name another output, or start anew: formnet train --no-resume, or remove that folder."
+_REMEDY = "Choose another output, or start over: formnet train --no-resume, or remove the folder."
 
 
 def claim_run_directory(run: Run, *, resume: bool, origin: Mapping[str, str | int] | None = None) -> None:
-    """Make the folder this run's own: refuse other settings and origins, or clear checkpoints away to start anew."""
+    """Create the run's directory, or check that it holds the same run; without `resume`, delete the run in it."""
     run.output.mkdir(parents=True, exist_ok=True)
-    file, told = run.output / SETTINGS, run.model_dump(mode="json")
-    before = _read(file) if resume else None
-    if before is not None:
-        other = differences(before, run)
-        if other:
-            raise SettingsError(f"{run.output}: holds a run with another {', '.join(other)}; {_ELSE}")
+    settings_file = run.output / SETTINGS
+    old_settings = _read_json(settings_file) if resume else None
+    if old_settings is not None:
+        changed = changed_settings(old_settings, run)
+        if changed:
+            raise SettingsError(
+                f"{run.output}: contains a run with different settings ({', '.join(changed)}). {_REMEDY}"
+            )
     origin = origin or {}
-    if resume and _has_begun(run.output):
-        began = _read(run.output / ORIGIN) or {}
-        other = [_ORIGINS[name] for name, value in origin.items() if began.get(name, value) != value]
-        if other:
-            raise SettingsError(f"{run.output}: holds a run with {' and '.join(other)}; {_ELSE}")
-        origin = began  # what is not known of it stays unknown
+    if resume and _has_outputs(run.output):
+        old_origin = _read_json(run.output / ORIGIN) or {}
+        changed = [_ORIGIN_CHANGES[name] for name, value in origin.items() if old_origin.get(name, value) != value]
+        if changed:
+            raise SettingsError(f"{run.output}: contains a run with {' and '.join(changed)}. {_REMEDY}")
+        origin = old_origin  # an entry that was not recorded stays unknown
     if not resume:
         for checkpoint in run.output.glob("checkpoint-*"):
             shutil.rmtree(checkpoint)
-        for name in LEFT_BEHIND:
+        for name in RUN_OUTPUTS:
             (run.output / name).unlink(missing_ok=True)
-    for path, data in ((file, told), (run.output / ORIGIN, origin)):
-        with whole_file(path) as part:
+    for path, data in ((settings_file, run.model_dump(mode="json")), (run.output / ORIGIN, origin)):
+        with atomic_write(path) as part:
             part.write_text(json.dumps(data, indent=2), encoding="utf-8")
 
 
-def _has_begun(output: Path) -> bool:
-    return last_checkpoint(output) is not None or any((output / name).is_file() for name in LEFT_BEHIND)
+def _has_outputs(output: Path) -> bool:
+    return last_checkpoint(output) is not None or any((output / name).is_file() for name in RUN_OUTPUTS)
 
 
 def last_checkpoint(output: Path) -> Path | None:
-    """Give the newest checkpoint that is whole: its state is written last, and a kill may have come before."""
+    """Return the newest complete checkpoint: a killed process may leave one without a state, which is written last."""
     steps = {folder.name.removeprefix("checkpoint-"): folder for folder in output.glob("checkpoint-*")}
     newest = sorted((step for step in steps if step.isdecimal()), key=int, reverse=True)
     return next((steps[step] for step in newest if read_state(steps[step]) is not None), None)
 
 
 def read_state(folder: Path) -> dict[str, Any] | None:
-    """Give what the Trainer wrote down in a folder, if it did so to the end."""
-    return _read(folder / STATE)
+    """Read the Trainer's state from a folder; return None if it is missing or incomplete."""
+    return _read_json(folder / STATE)
 
 
-def _read(file: Path) -> dict[str, Any] | None:
+def _read_json(file: Path) -> dict[str, Any] | None:
     with suppress(OSError, ValueError):
         data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return data
     return None
 
 
-def differences(before: dict[str, Any], run: Run) -> list[str]:
-    """Name the settings that make a run another one than that with the settings before."""
-    with suppress(SettingsError):  # what was not a setting yet had its default
-        before = make_settings(type(run), before, SETTINGS).model_dump(mode="json")
-    told = run.model_dump(mode="json")
-    return sorted(name for name in {*before, *told} if name not in _FREE and before.get(name) != told.get(name))
+def changed_settings(old: dict[str, Any], run: Run) -> list[str]:
+    """Return the names of the settings in which a run differs from old ones and that must not change on resuming."""
+    with suppress(SettingsError):  # fill in the defaults of settings added since
+        old = make_settings(type(run), old, SETTINGS).model_dump(mode="json")
+    new = run.model_dump(mode="json")
+    return sorted(name for name in {*old, *new} if name not in _CHANGEABLE and old.get(name) != new.get(name))
 
 
 Origin = dict[str, str | int]
 
 
-def origin_of(start: Start, parts: Mapping[str, Labeled]) -> Origin:
-    """Tell one set of labeled documents, and one checkpoint to start from, from any other."""
+def compute_origin(init: InitConfig, heads: Mapping[str, HeadData]) -> Origin:
+    """Compute hashes of the labeled documents and of the initial checkpoint."""
     digest = sha256()
-    for name, part in parts.items():
-        for side, documents in (("training", part.training), ("held out", part.held_out)):
+    for name, head in heads.items():
+        for split, documents in (("training", head.training), ("held out", head.held_out)):
             for document in documents:
-                digest.update(_written(name, side, document))
+                digest.update(_serialize(name, split, document))
                 digest.update(document.boxes.tobytes())
     origin: Origin = {"documents": digest.hexdigest()}
-    # A run that is over does not need its start any more.
+    # A finished run can be loaded without its initial checkpoint.
     with suppress(SettingsError):
-        weights = None if start.checkpoint is None else checkpoint_weights(start.checkpoint)
+        weights = None if init.checkpoint is None else find_weights(find_model(init.checkpoint))
         if weights is not None:
             with weights.open("rb") as file:
                 origin["start"] = file_digest(file, "sha256").hexdigest()
     return origin
 
 
-def _written(head: str, side: str, document: Document) -> bytes:
+def _serialize(head: str, split: str, document: Document) -> bytes:
     entities = [(entity.label, entity.words) for entity in document.entities]
-    return json.dumps([head, side, document.id, document.texts, entities, document.fields]).encode()
+    return json.dumps([head, split, document.id, document.texts, entities, document.fields]).encode()

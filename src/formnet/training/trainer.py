@@ -1,4 +1,4 @@
-"""transformers' Trainer with our batches, our groups of weights and our look at what was held out."""
+"""transformers' Trainer with our batches, parameter groups, evaluation and exact resumption."""
 
 import atexit
 import json
@@ -25,165 +25,179 @@ EvalFn = Callable[[PreTrainedModel], dict[str, float]]
 
 
 class FormNetTrainer(Trainer):
-    """Trains on batches as they come; every so often `look` says how well it goes."""
+    """Trains on the batches of a data loader and evaluates with `eval_fn` at regular intervals."""
 
     def __init__(
-        self, run: Run, begun: InitializedModel[Any], batches: "DataLoader[Any]", look: EvalFn | None, **arguments: Any
+        self,
+        run: Run,
+        initialized: InitializedModel[Any],
+        dataloader: "DataLoader[Any]",
+        eval_fn: EvalFn | None,
+        **arguments: Any,
     ):
-        freeze(begun.model, run.optimization.frozen)
-        # There is nothing to evaluate on but what `look` has, which Trainer need not know.
-        super().__init__(begun.model, _arguments(run, look is not None, **arguments), eval_dataset={})
-        self.run_settings, self.batches, self.look, self.new = run, batches, look, begun.new
-        self.carried: tuple[float, int] | None = None  # loss not logged yet, and the step since which
+        freeze(initialized.model, run.optimization.frozen)
+        # Trainer requires an evaluation dataset; ours is inside `eval_fn`.
+        super().__init__(initialized.model, _arguments(run, eval_fn is not None, **arguments), eval_dataset={})
+        self.run_settings, self.dataloader, self.eval_fn = run, dataloader, eval_fn
+        self.new_parameters = initialized.new_parameters
+        self.restored_loss: tuple[float, int] | None = None  # unlogged loss of a checkpoint, and the last logged step
         self.remove_callback(ProgressCallback)
         self.remove_callback(PrinterCallback)
         self.add_callback(Progress())
         self.add_callback(SaveByTime(run.save_minutes))
 
     def get_train_dataloader(self) -> "DataLoader[Any]":
-        """Give the batches as they are: they are already this process's own."""
-        return self.batches
+        """Return the data loader unchanged, since it already holds only this process's batches."""
+        return self.dataloader
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Make AdamW over groups of weights."""
+        """Create AdamW with our parameter groups."""
         if self.optimizer is None:
-            settings, network = self.run_settings.optimization, model
+            settings = self.run_settings.optimization
             assert isinstance(self.model, PreTrainedModel)
-            groups = parameter_groups(network or self.model, settings, self.model.config.num_hidden_layers, self.new)
+            layers = self.model.config.num_hidden_layers
+            groups = parameter_groups(model or self.model, settings, layers, self.new_parameters)
             self.optimizer = torch.optim.AdamW(
                 groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True
             )
         return self.optimizer
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """EvalFn at what was held out."""
-        assert self.look is not None
+        """Evaluate on the held-out documents."""
+        assert self.eval_fn is not None
         assert isinstance(self.model, PreTrainedModel)
-        metrics = {f"eval_{name}": value for name, value in self.look(self.model).items()}
+        metrics = {f"eval_{name}": value for name, value in self.eval_fn(self.model).items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
     def _maybe_log_save_evaluate(self, tr_loss: Tensor, *arguments: Any, **options: Any) -> None:
-        """Go on adding up the loss for the next line of the log where the checkpoint was in the midst of it."""
-        if self.carried is not None:
-            (loss, self._globalstep_last_logged), self.carried = self.carried, None
+        """Restore the accumulated loss first, if the checkpoint was saved between two log entries."""
+        if self.restored_loss is not None:
+            (loss, self._globalstep_last_logged), self.restored_loss = self.restored_loss, None
             tr_loss += loss
-            self._total_loss_scalar -= loss  # which is of the steps since
+            self._total_loss_scalar -= loss  # the total covers only the steps since resuming
         super()._maybe_log_save_evaluate(tr_loss, *arguments, **options)
 
     def _save_checkpoint(self, *arguments: Any) -> None:
-        """Write down beside it what was not logged yet."""
+        """Save the accumulated loss that has not been logged yet with the checkpoint."""
         folder = self.run_settings.output / f"checkpoint-{self.state.global_step}"
         folder.mkdir(parents=True, exist_ok=True)
         unlogged = float(self._tr_loss), self._globalstep_last_logged
-        _unlogged_file(folder).write_text(json.dumps(unlogged), encoding="utf-8")
+        _unlogged_loss_file(folder).write_text(json.dumps(unlogged), encoding="utf-8")
         super()._save_checkpoint(*arguments)
 
     def _save_rng_state(self, output_dir: str) -> None:
-        """Wait until all have written theirs: what is written next says that the checkpoint is whole."""
+        """Wait for all processes, because the file written next marks the checkpoint as complete."""
         super()._save_rng_state(output_dir)
-        wait_for_all()
+        barrier()
 
     def run(self, *, resume: bool) -> None:
-        """Train, from the last checkpoint if there is one and it is wanted, and leave the folder whole."""
-        atexit.register(leave_group)
-        last = last_checkpoint(self.run_settings.output) if resume else None
-        if last is not None:
-            self.carried = _read_unlogged(last)
-        self.train(resume_from_checkpoint=None if last is None else str(last))
+        """Train, from the last checkpoint if there is one and `resume` is set, and save the model."""
+        atexit.register(destroy_process_group)
+        checkpoint = last_checkpoint(self.run_settings.output) if resume else None
+        if checkpoint is not None:
+            self.restored_loss = _read_unlogged_loss(checkpoint)
+        self.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         self.save_model()
         self.save_state()
-        wait_for_all()  # one that ended now, or read on, would do so before the first has written all
+        barrier()  # other processes must not exit or read the files before the first has written them
 
 
-def _unlogged_file(checkpoint: Path) -> Path:
-    """Name the file for this process: each has losses of its own."""
-    return checkpoint / f"unlogged-{this_process()[0]}.json"
+def _unlogged_loss_file(checkpoint: Path) -> Path:
+    """Return the file of this process; each process accumulates its own loss."""
+    return checkpoint / f"unlogged-{process_rank()}.json"
 
 
-def _read_unlogged(checkpoint: Path) -> tuple[float, int] | None:
+def _read_unlogged_loss(checkpoint: Path) -> tuple[float, int] | None:
     with suppress(OSError, ValueError):
-        loss, since = json.loads(_unlogged_file(checkpoint).read_text(encoding="utf-8"))
-        return float(loss), int(since)
+        loss, last_logged_step = json.loads(_unlogged_loss_file(checkpoint).read_text(encoding="utf-8"))
+        return float(loss), int(last_logged_step)
     return None
 
 
 class SaveByTime(TrainerCallback):
-    """Asks for a checkpoint when so many minutes have passed: a kill costs no more than that."""
+    """Saves a checkpoint every `minutes`, which bounds the work lost if the process is killed."""
 
     def __init__(self, minutes: float) -> None:
-        self.seconds, self.last = minutes * 60, monotonic()
+        self.seconds, self.last_save = minutes * 60, monotonic()
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> TrainerControl:
-        """Save if it is time."""
-        due = monotonic() - self.last >= self.seconds
-        if in_group():  # all at one step, by the first one's clock
-            said = torch.tensor(int(due), device=args.device)
-            distributed.broadcast(said, 0)
-            due = bool(said)
-        if due:
-            control.should_save, self.last = True, monotonic()
+        """Request a checkpoint if one is due."""
+        is_due = monotonic() - self.last_save >= self.seconds
+        if is_distributed():  # all processes must save at the same step: the first one decides
+            flag = torch.tensor(int(is_due), device=args.device)
+            distributed.broadcast(flag, 0)
+            is_due = bool(flag)
+        if is_due:
+            control.should_save, self.last_save = True, monotonic()
         return control
 
 
-def _arguments(run: Run, looks: bool, **more: Any) -> TrainingArguments:
+def _arguments(run: Run, evaluates: bool, **more: Any) -> TrainingArguments:
     settings = run.optimization
     arguments = TrainingArguments(
         output_dir=str(run.output),
         seed=run.seed,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="constant_with_warmup" if settings.schedule == "constant" else settings.schedule,
-        warmup_steps=settings.warm_up,
-        max_grad_norm=settings.clip,
-        gradient_accumulation_steps=settings.accumulate,
-        gradient_checkpointing=settings.checkpoint_layers,
+        warmup_steps=settings.warmup_ratio,
+        max_grad_norm=settings.max_grad_norm,
+        gradient_accumulation_steps=settings.gradient_accumulation_steps,
+        gradient_checkpointing=settings.gradient_checkpointing,
         bf16=settings.bf16,
         use_cpu=not torch.accelerator.is_available(),
-        eval_strategy="steps" if looks else "no",
-        save_strategy="no",  # by time instead
+        eval_strategy="steps" if evaluates else "no",
+        save_strategy="no",  # see SaveByTime
         save_total_limit=run.keep_checkpoints,
         logging_strategy="steps",
         remove_unused_columns=False,
         disable_tqdm=True,
         **{"report_to": "tensorboard", **more},
     )
-    if arguments.n_gpu > 1:  # several are for torchrun; in one process they would share out batches, and losses wrongly
+    if (
+        arguments.n_gpu > 1
+    ):  # DataParallel would split batches and average losses wrongly; use torchrun for several GPUs
         arguments._n_gpu = 1
     return arguments
 
 
-def batches_of(dataset: Any, **arguments: Any) -> "DataLoader[Any]":
-    """Read batches in this process; a second reader would take a core from the network."""
-    # Reading has a generator of its own: the one that dropout uses must stand where the last checkpoint left it.
+def make_dataloader(dataset: Any, **arguments: Any) -> "DataLoader[Any]":
+    """Create a data loader that reads in this process; a worker process would compete for the CPU cores."""
+    # Its own generator keeps the global one, which dropout uses, in the state that the checkpoint restored.
     return DataLoader(dataset, num_workers=0, generator=torch.Generator(), **arguments)
 
 
-def this_process() -> tuple[int, int]:
-    """Tell which process of how many this is, as torchrun says."""
-    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+def process_rank() -> int:
+    """Return the index of this process, as set by torchrun."""
+    return int(os.environ.get("RANK", "0"))
 
 
-def in_group() -> bool:
-    """Tell whether this process trains with others."""
+def process_count() -> int:
+    """Return the number of processes, as set by torchrun."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_distributed() -> bool:
+    """Return whether this process belongs to a process group."""
     return distributed.is_available() and distributed.is_initialized()
 
 
-def wait_for_all() -> None:
-    """Go on when all processes have come here."""
-    if in_group():
+def barrier() -> None:
+    """Wait until all processes of the group reach this point."""
+    if is_distributed():
         distributed.barrier()
 
 
-def leave_group() -> None:
-    """Untie this process from the others; left to the interpreter's end, their threads may abort it."""
-    if in_group():
+def destroy_process_group() -> None:
+    """Leave the process group before the interpreter exits, when its threads could abort the process."""
+    if is_distributed():
         distributed.destroy_process_group()
 
 
 def limit_threads(threads: int | None) -> None:
-    """Use so many cores."""
+    """Set the number of CPU threads, if given."""
     if threads is not None:
         torch.set_num_threads(threads)

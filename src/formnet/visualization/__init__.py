@@ -1,1 +1,1 @@
-"""Pictures: what the model is given and what it gives, drawn on the page."""
+"""Images and HTML reports: extracted fields, graphs and attention drawn on pages, and plots."""

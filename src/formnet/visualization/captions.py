@@ -1,4 +1,4 @@
-"""Where the captions of frames go: beside their frame, over as little of what is written as can be."""
+"""Caption placement: next to a frame, where the caption covers as little text as possible."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,39 +8,42 @@ from PIL import ImageDraw, ImageFont
 from formnet.visualization.canvas import OVERSAMPLING
 
 Color = tuple[int, int, int]
-Place = tuple[float, float, float, float]
-_PAPER = (255, 255, 255)
+Rectangle = tuple[float, float, float, float]
+_WHITE = (255, 255, 255)
 _GAP = 2 * OVERSAMPLING
 
 
 class Captions:
-    """Writes captions on a picture; `taken` are the places that they should leave free."""
+    """Draws captions on an image; `occupied` are rectangles to avoid."""
 
-    def __init__(self, pen: ImageDraw.ImageDraw, size: tuple[int, int], taken: Iterable[Place]) -> None:
+    def __init__(self, pen: ImageDraw.ImageDraw, size: tuple[int, int], occupied: Iterable[Rectangle]) -> None:
         self.pen = pen
         self.size = size
         self.font = ImageFont.load_default(19 * OVERSAMPLING)
-        self.taken = np.array([*taken], dtype=np.float64).reshape(-1, 4)  # [places, 4]
+        self.occupied = np.array([*occupied], dtype=np.float64).reshape(-1, 4)  # [N, 4]
 
-    def write(self, frame: Place, text: str, color: Color) -> None:
-        """Write beside a frame where least is covered, on paper of its own."""
-        places = [(at, anchor, self.pen.textbbox(at, text, self.font, anchor=anchor)) for at, anchor in _around(frame)]
-        inside = [place for place in places if self._holds(place[2])]
-        at, anchor, place = min(inside or places, key=lambda place: self._covered(place[2]))
-        self.pen.rectangle((place[0] - _GAP, place[1] - _GAP, place[2] + _GAP, place[3] + _GAP), fill=_PAPER)
-        self.pen.text(at, text, color, self.font, anchor=anchor)
-        self.taken = np.vstack([self.taken, place])
+    def write(self, frame: Rectangle, text: str, color: Color) -> None:
+        """Draw a caption on a white background at the position next to the frame with the least overlap."""
+        candidates = [
+            (point, anchor, self.pen.textbbox(point, text, self.font, anchor=anchor))
+            for point, anchor in _positions(frame)
+        ]
+        inside = [candidate for candidate in candidates if self._is_inside(candidate[2])]
+        point, anchor, box = min(inside or candidates, key=lambda candidate: self._overlap(candidate[2]))
+        self.pen.rectangle((box[0] - _GAP, box[1] - _GAP, box[2] + _GAP, box[3] + _GAP), fill=_WHITE)
+        self.pen.text(point, text, color, self.font, anchor=anchor)
+        self.occupied = np.vstack([self.occupied, box])
 
-    def _holds(self, place: Place) -> bool:
-        return place[0] >= 0 and place[1] >= 0 and place[2] <= self.size[0] and place[3] <= self.size[1]
+    def _is_inside(self, box: Rectangle) -> bool:
+        return box[0] >= 0 and box[1] >= 0 and box[2] <= self.size[0] and box[3] <= self.size[1]
 
-    def _covered(self, place: Place) -> float:
-        shared = np.minimum(self.taken[:, 2:], place[2:]) - np.maximum(self.taken[:, :2], place[:2])
+    def _overlap(self, box: Rectangle) -> float:
+        shared = np.minimum(self.occupied[:, 2:], box[2:]) - np.maximum(self.occupied[:, :2], box[:2])
         return float(shared.clip(min=0).prod(axis=1).sum())
 
 
-def _around(frame: Place) -> Sequence[tuple[tuple[float, float], str]]:
-    """Above, below, to the right, to the left, and at the right corners: points, with the text's anchor at them."""
+def _positions(frame: Rectangle) -> Sequence[tuple[tuple[float, float], str]]:
+    """Return candidate points with text anchors: above, below, right, left, and at the right corners."""
     x0, y0, x1, y1 = frame
     middle = (y0 + y1) / 2
     return (

@@ -1,4 +1,4 @@
-"""A page with what was found rightly, what was missed and what was made up, as in the paper's figure."""
+"""A page with its correct, missed and spurious entities, as in the paper's figure."""
 
 from collections.abc import Iterable
 
@@ -8,40 +8,41 @@ from formnet.document import Page
 from formnet.document.boxes import line_boxes
 from formnet.visualization.canvas import OVERSAMPLING, page_canvas
 
-#: Right, missed and made up: apart for the color-blind, and by the width of their frames.
-RIGHT, MISSED, MADE_UP = (0, 114, 178), (230, 159, 0), (204, 0, 102)
+#: Colors of frames; distinguishable with color blindness, as are the line widths.
+CORRECT, MISSED, SPURIOUS = (0, 114, 178), (230, 159, 0), (204, 0, 102)
 
-Marks = Iterable[tuple[str, list[int]]]  # labels with the words of the page
+LabeledWords = Iterable[tuple[str, list[int]]]  # labels with word indices on the page
 
 
-def draw_mismatches(page: Page, right: Marks, missed: Marks, made_up: Marks) -> Image.Image:
-    """Draw a frame around every entity; what was missed has its label above it, what was made up below."""
+def draw_mismatches(page: Page, correct: LabeledWords, missed: LabeledWords, spurious: LabeledWords) -> Image.Image:
+    """Draw a frame around every entity; missed entities are labeled above the frame, spurious ones below."""
     canvas = page_canvas(page)
-    for marks, color, width, name in (
-        (right, RIGHT, 2, ""),
+    for entities, color, width, prefix in (
+        (correct, CORRECT, 2, ""),
         (missed, MISSED, 5, "missed "),
-        (made_up, MADE_UP, 4, ""),
+        (spurious, SPURIOUS, 4, ""),
     ):
-        for label, words in marks:
+        is_spurious = color == SPURIOUS
+        for label, words in entities:
             boxes = [tuple(c * canvas.scale for c in box) for box in line_boxes(page.boxes[words])]
             for box in boxes:
-                canvas.pen.rectangle(_grown(box, color == MADE_UP), outline=color, width=width * OVERSAMPLING)
-            if name or color == MADE_UP:
-                _write(canvas.pen, boxes[0], f"{name}{label}", color, below=color == MADE_UP)
+                frame = _expand(box, (7 if is_spurious else 3) * OVERSAMPLING)
+                canvas.pen.rectangle(frame, outline=color, width=width * OVERSAMPLING)
+            if prefix or is_spurious:
+                _write(canvas.pen, boxes[0], f"{prefix}{label}", color, below=is_spurious)
     return canvas.finish()
 
 
-def _grown(box: tuple[float, ...], more: bool) -> tuple[float, float, float, float]:
-    by = (7 if more else 3) * OVERSAMPLING
+def _expand(box: tuple[float, ...], margin: float) -> tuple[float, float, float, float]:
     x0, y0, x1, y1 = box
-    return x0 - by, y0 - by, x1 + by, y1 + by
+    return x0 - margin, y0 - margin, x1 + margin, y1 + margin
 
 
 def _write(
     pen: ImageDraw.ImageDraw, box: tuple[float, ...], text: str, color: tuple[int, int, int], *, below: bool
 ) -> None:
     font = ImageFont.load_default(15 * OVERSAMPLING)
-    at = (box[0], box[3] + 8 * OVERSAMPLING) if below else (box[0], box[1] - 8 * OVERSAMPLING)
+    point = (box[0], box[3] + 8 * OVERSAMPLING) if below else (box[0], box[1] - 8 * OVERSAMPLING)
     anchor = "lt" if below else "lb"
-    pen.rectangle(pen.textbbox(at, text, font, anchor=anchor), fill=(255, 255, 255))
-    pen.text(at, text, color, font, anchor=anchor)
+    pen.rectangle(pen.textbbox(point, text, font, anchor=anchor), fill=(255, 255, 255))
+    pen.text(point, text, color, font, anchor=anchor)

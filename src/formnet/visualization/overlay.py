@@ -1,4 +1,4 @@
-"""A page with the entities found on it: a frame and a label each, in colors that the color-blind can tell apart."""
+"""Extracted entities drawn on their pages: a frame and a caption each, in a palette safe for color blindness."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -7,11 +7,10 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from formnet.document import Document, Entity
-from formnet.extraction.output import needs_review
 from formnet.visualization.canvas import OVERSAMPLING, page_canvas
-from formnet.visualization.captions import Captions, Color, Place
+from formnet.visualization.captions import Captions, Color, Rectangle
 
-#: Okabe and Ito's colors, without those that vanish on paper.
+#: The palette of Okabe and Ito, without colors that are too light on white.
 PALETTE: tuple[Color, ...] = (
     (0, 114, 178),
     (213, 94, 0),
@@ -23,125 +22,126 @@ PALETTE: tuple[Color, ...] = (
 )
 
 
-def colors_of(labels: Iterable[str]) -> dict[str, Color]:
-    """Give each label its color, the same wherever the same labels are."""
+def label_colors(labels: Iterable[str]) -> dict[str, Color]:
+    """Assign a color to each label; the same set of labels always gets the same colors."""
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(set(labels)))}
 
 
-def save_overlays(
-    document: Document, folder: Path, least: float = 0.0, names: dict[str, str] | None = None
-) -> list[Path]:
-    """Write a picture of each page that shows anything, named after the document and the page.
+def save_overlays(document: Document, folder: Path, names: dict[str, str] | None = None) -> list[Path]:
+    """Write an image of each page with words or a scan, named after the document and the page number.
 
-    `names` are those of other documents in the same folder, which are not written over.
+    `names` holds the file names already used in the folder, and is updated.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    name = free_name(document.id, {} if names is None else names)
-    for number, image in draw_entities(document, least):
+    name = unique_file_name(document.id, {} if names is None else names)
+    for number, image in draw_entities(document):
         file = folder / f"{name}-{number + 1}.png"
         image.save(file)
         written.append(file)
     return written
 
 
-def file_name(identity: str) -> str:
-    """Make a document's id the name of a file: its last part, and nothing that a path could be made of."""
-    last = identity.replace("\\", "/").rstrip("/").rpartition("/")[2]
+def safe_file_name(document_id: str) -> str:
+    """Convert a document ID to a file name: its last path component, without separators or special characters."""
+    last = document_id.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in last).strip(".")
     return name.encode()[:100].decode(errors="ignore") or "document"
 
 
-def free_name(identity: str, names: dict[str, str]) -> str:
-    """Make an id the name of a file that no other document has, and remember it: `names` are ids by name."""
-    name = file_name(identity)
-    if name in names and names[name] != identity:
-        name = f"{name}-{sha256(identity.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
-    free, number = name, 1
-    while free in names:  # two documents may have one id
+def unique_file_name(document_id: str, names: dict[str, str]) -> str:
+    """Return a file name that no other document uses, and add it to `names`, which maps names to document IDs."""
+    name = safe_file_name(document_id)
+    if name in names and names[name] != document_id:
+        name = f"{name}-{sha256(document_id.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+    unique, number = name, 1
+    while unique in names:  # documents with the same ID
         number += 1
-        free = f"{name}-no-{number}"
-    names[free] = identity
-    return free
+        unique = f"{name}-no-{number}"
+    names[unique] = document_id
+    return unique
 
 
-def draw_entities(document: Document, least: float = 0.0) -> Iterator[tuple[int, Image.Image]]:
-    """Draw each page that shows anything, by number; entities that are less sure than `least` have a dashed frame."""
-    colors = colors_of(entity.label for entity in document.entities)
+def draw_entities(document: Document) -> Iterator[tuple[int, Image.Image]]:
+    """Yield page indices and images of pages with words or a scan; entities to review have a dashed frame."""
+    colors = label_colors(entity.label for entity in document.entities)
     for number, page in enumerate(document.pages):
         if not page.texts and page.image is None:
             continue
         canvas = page_canvas(page, 0.35)
-        found = [entity for entity in document.entities if entity.page == number]
-        # What two heads found has two frames, one around the other.
-        rings = [1 + sum(other.words == entity.words for other in found[:i]) for i, entity in enumerate(found)]
+        entities = [entity for entity in document.entities if entity.page == number]
+        # Entities of several heads with the same words get concentric frames.
+        rings = [1 + sum(other.words == entity.words for other in entities[:i]) for i, entity in enumerate(entities)]
         frames = [
-            [_grown(_scaled(box, canvas.scale), ring) for box in entity.boxes]
-            for entity, ring in zip(found, rings, strict=True)
+            [_expand(_scale(box, canvas.scale), ring) for box in entity.boxes]
+            for entity, ring in zip(entities, rings, strict=True)
         ]
-        for entity, places in zip(found, frames, strict=True):
-            for place in places:
-                _frame(canvas.pen, place, colors[entity.label], dashed=needs_review(entity, least))
-        words = [_scaled(box, canvas.scale) for box in page.boxes.tolist()]
-        captions = Captions(canvas.pen, canvas.image.size, [*words, *(place for places in frames for place in places)])
-        for frame, entities in _neighbors(found, [first for first, *_ in frames]):
-            captions.write(frame, _said(entities), colors[entities[0].label])
+        for entity, entity_frames in zip(entities, frames, strict=True):
+            for frame in entity_frames:
+                _draw_frame(canvas.pen, frame, colors[entity.label], dashed=entity.review)
+        words = [_scale(box, canvas.scale) for box in page.boxes.tolist()]
+        occupied = [*words, *(frame for entity_frames in frames for frame in entity_frames)]
+        captions = Captions(canvas.pen, canvas.image.size, occupied)
+        for frame, group in _group_adjacent(entities, [first for first, *_ in frames]):
+            captions.write(frame, _caption(group), colors[group[0].label])
         yield number, canvas.finish()
 
 
-def _neighbors(found: Sequence[Entity], frames: Sequence[Place]) -> Iterator[tuple[Place, list[Entity]]]:
-    """Put entities of one label whose frames touch, one after the other in a line, under one frame for one caption."""
+def _group_adjacent(
+    entities: Sequence[Entity], frames: Sequence[Rectangle]
+) -> Iterator[tuple[Rectangle, list[Entity]]]:
+    """Group consecutive entities of one label with adjacent frames on a line; each group gets one caption."""
     group: list[Entity] = []
-    around = (0.0, 0.0, 0.0, 0.0)
-    for entity, frame in zip(found, frames, strict=True):
-        if group and entity.label == group[0].label and _touch(around, frame):
-            around = around[0], min(around[1], frame[1]), frame[2], max(around[3], frame[3])
+    union = (0.0, 0.0, 0.0, 0.0)
+    for entity, frame in zip(entities, frames, strict=True):
+        if group and entity.label == group[0].label and _are_adjacent(union, frame):
+            union = union[0], min(union[1], frame[1]), frame[2], max(union[3], frame[3])
             group.append(entity)
             continue
         if group:
-            yield around, group
-        group, around = [entity], frame
+            yield union, group
+        group, union = [entity], frame
     if group:
-        yield around, group
+        yield union, group
 
 
-def _touch(left: Place, right: Place) -> bool:
+def _are_adjacent(left: Rectangle, right: Rectangle) -> bool:
     height = min(left[3] - left[1], right[3] - right[1])
-    beside = -height / 2 < right[0] - left[2] < height / 2
-    return beside and min(left[3], right[3]) - max(left[1], right[1]) > height / 2
+    is_close = -height / 2 < right[0] - left[2] < height / 2
+    return is_close and min(left[3], right[3]) - max(left[1], right[1]) > height / 2
 
 
-def _said(entities: Sequence[Entity]) -> str:
+def _caption(entities: Sequence[Entity]) -> str:
     scores = (f"{entity.score:.2f}" for entity in entities if entity.score is not None)
     return " ".join([entities[0].label, *scores])
 
 
-def _scaled(box: Sequence[float], scale: float) -> Place:
+def _scale(box: Sequence[float], scale: float) -> Rectangle:
     x0, y0, x1, y1 = box
     return x0 * scale, y0 * scale, x1 * scale, y1 * scale
 
 
-def _grown(place: Place, rings: int) -> Place:
-    by = 4 * rings * OVERSAMPLING - OVERSAMPLING
-    x0, y0, x1, y1 = place
-    return x0 - by, y0 - by, x1 + by, y1 + by
+def _expand(box: Rectangle, ring: int) -> Rectangle:
+    margin = 4 * ring * OVERSAMPLING - OVERSAMPLING
+    x0, y0, x1, y1 = box
+    return x0 - margin, y0 - margin, x1 + margin, y1 + margin
 
 
-def _frame(pen: ImageDraw.ImageDraw, place: Place, color: Color, *, dashed: bool) -> None:
+def _draw_frame(pen: ImageDraw.ImageDraw, frame: Rectangle, color: Color, *, dashed: bool) -> None:
     width = 2 * OVERSAMPLING
     if not dashed:
-        pen.rectangle(place, outline=color, width=width)
+        pen.rectangle(frame, outline=color, width=width)
         return
-    x0, y0, x1, y1 = place
+    x0, y0, x1, y1 = frame
     for ax, ay, bx, by in ((x0, y0, x1, y0), (x1, y0, x1, y1), (x1, y1, x0, y1), (x0, y1, x0, y0)):
         length = max(abs(bx - ax), abs(by - ay), 1.0)
         step = 10.0 * OVERSAMPLING
-        at = 0.0
-        while at < length:
-            start, stop = at / length, min(at + step * 0.55, length) / length
+        offset = 0.0
+        while offset < length:
+            start, stop = offset / length, min(offset + step * 0.55, length) / length
             pen.line(
                 (ax + (bx - ax) * start, ay + (by - ay) * start, ax + (bx - ax) * stop, ay + (by - ay) * stop),
                 color,
                 width,
             )
-            at += step
+            offset += step

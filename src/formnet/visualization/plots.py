@@ -1,4 +1,4 @@
-"""Curves and diagrams from figures; drawn by matplotlib, which is an extra."""
+"""Plots with matplotlib, an optional dependency."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +12,12 @@ BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
 @contextmanager
 def plot(path: Path, title: str, x: str, y: str) -> Iterator[Any]:
-    """Give axes to draw on, and save them as a picture."""
+    """Yield axes with a title and axis labels, and save the figure to a file afterwards."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise SettingsError("drawing needs matplotlib; run pip install 'formnet[views]'.") from error
+        raise SettingsError("plots require matplotlib. Run pip install 'formnet[views]'.") from error
     figure = Figure(figsize=(6, 4.5), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -29,9 +29,9 @@ def plot(path: Path, title: str, x: str, y: str) -> Iterator[Any]:
 
 
 def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") -> None:
-    """Draw how often entities are right against how sure the network was of them."""
-    title = f"Reliability{name and f' of {name}'}, error {calibration['ece']:.3f}"
-    with plot(path, title, "probability given", "share that is right") as axes:
+    """Draw a reliability diagram: accuracy against confidence, with marker areas by entities per bin."""
+    title = f"Reliability{name and f' of {name}'} (expected calibration error {calibration['ece']:.3f})"
+    with plot(path, title, "confidence", "accuracy") as axes:
         axes.plot([0, 1], [0, 1], color="gray", linewidth=1, linestyle="--")
         bins = calibration["bins"]
         size = [max(12, 400 * b["entities"] / max(sum(b["entities"] for b in bins), 1)) for b in bins]

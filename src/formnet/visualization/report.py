@@ -1,4 +1,4 @@
-"""A page to look through what was found: one file of HTML that needs nothing else, fields sorted by doubt."""
+"""A self-contained HTML report of extracted fields, sorted by confidence, next to their pages."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,35 +6,35 @@ from importlib.resources import files
 from pathlib import Path
 
 from formnet.document import Document, Entity, Page
-from formnet.extraction.output import entity_answer, is_ambiguous, needs_review, written
+from formnet.extraction.output import entity_output, format_value
 from formnet.io.images import data_url
-from formnet.io.writers import whole_file
+from formnet.io.writers import atomic_write
 from formnet.visualization.canvas import page_canvas
 from formnet.visualization.captions import Color
-from formnet.visualization.overlay import colors_of
+from formnet.visualization.overlay import label_colors
 
 _ASSETS = files(__package__)
 
 
-def write_report(documents: Sequence[Document], file: Path, least: float = 0.0, model: str = "") -> None:
-    """Write documents with what was found in them."""
-    labels = colors_of(entity.label for document in documents for entity in document.entities)
-    doubtful = sum(needs_review(entity, least) for document in documents for entity in document.entities)
-    total = sum(len(document.entities) for document in documents)
-    about = f"{_count(len(documents), 'document')}, {_count(total, 'field')}"
-    about += f", {doubtful} to review" if least else ""
+def write_report(documents: Sequence[Document], file: Path, model: str = "") -> None:
+    """Write a report of documents and their entities."""
+    entities = [entity for document in documents for entity in document.entities]
+    colors = label_colors(entity.label for entity in entities)
+    to_review = sum(entity.review for entity in entities)
+    summary = f"{_count(len(documents), 'document')}, {_count(len(entities), 'field')}"
+    summary += f", {to_review} to review" if to_review else ""
     head = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; "
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
-        f"<title>FormNet: {escape(about)}</title><style>{_asset('report.css')}</style>",
-        f"<header><h1>{escape(about)}</h1><p>{escape(model)}</p></header>",
+        f"<title>FormNet: {escape(summary)}</title><style>{_asset('report.css')}</style>",
+        f"<header><h1>{escape(summary)}</h1><p>{escape(model)}</p></header>",
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(file) as part, part.open("w", encoding="utf-8") as out:
+    with atomic_write(file) as part, part.open("w", encoding="utf-8") as out:
         out.writelines(f"{line}\n" for line in head)
-        for number, document in enumerate(documents):  # one document's pictures in memory at a time
-            out.write(_section(document, number, labels, least) + "\n")
+        for number, document in enumerate(documents):  # holds the page images of one document at a time
+            out.write(_section(document, number, colors) + "\n")
         out.write(f"<script>{_asset('report.js')}</script></html>\n")
 
 
@@ -46,54 +46,51 @@ def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def _section(document: Document, number: int, colors: dict[str, Color], least: float) -> str:
-    names = {id(entity): f"{number}-{i}" for i, entity in enumerate(document.entities)}
+def _section(document: Document, number: int, colors: dict[str, Color]) -> str:
+    keys = {id(entity): f"{number}-{i}" for i, entity in enumerate(document.entities)}
     figures = []
-    for place, page in enumerate(document.pages):
-        found = [entity for entity in document.entities if entity.page == place]
-        figures.append(_figure(page, place, found, names, colors, least))
-    by_doubt = sorted(document.entities, key=lambda entity: entity.score or 0.0)
-    rows = "".join(_row(entity, names[id(entity)], colors, least) for entity in by_doubt)
+    for index, page in enumerate(document.pages):
+        on_page = [entity for entity in document.entities if entity.page == index]
+        figures.append(_figure(page, index, on_page, keys, colors))
+    by_confidence = sorted(document.entities, key=lambda entity: entity.score or 0.0)
+    rows = "".join(_row(entity, keys[id(entity)], colors) for entity in by_confidence)
     table = (
-        "<table><thead><tr><th>field<th>text<th>sure<th>OCR</tr></thead><tbody>" + rows + "</tbody></table>"
+        "<table><thead><tr><th>field<th>text<th>confidence<th>OCR</tr></thead><tbody>" + rows + "</tbody></table>"
         if rows
-        else "<p>Nothing was found.</p>"
+        else "<p>No fields found.</p>"
     )
     return (
         f"<section><h2>{escape(document.id)}</h2><div>{''.join(figures)}</div><div class=fields>{table}</div></section>"
     )
 
 
-def _figure(
-    page: Page, place: int, found: Sequence[Entity], names: dict[int, str], colors: dict[str, Color], least: float
-) -> str:
+def _figure(page: Page, index: int, entities: Sequence[Entity], keys: dict[int, str], colors: dict[str, Color]) -> str:
     rects = []
-    for entity in found:
+    for entity in entities:
         color = "rgb({},{},{})".format(*colors[entity.label])
-        doubt = " class=doubt" if needs_review(entity, least) else ""
+        review = " class=review" if entity.review else ""
         for x0, y0, x1, y1 in entity.boxes:
             rects.append(
-                f'<rect{doubt} data-e="{names[id(entity)]}" x="{x0:.6g}" y="{y0:.6g}" width="{x1 - x0:.6g}" '
+                f'<rect{review} data-e="{keys[id(entity)]}" x="{x0:.6g}" y="{y0:.6g}" width="{x1 - x0:.6g}" '
                 f'height="{y1 - y0:.6g}" fill="{color}" stroke="{color}"><title>{escape(entity.label)}: '
                 f"{escape(entity.text)}</title></rect>"
             )
-    text_source = f", read by {page.text_source}" if page.text_source else ""
+    text_source = f", text from {page.text_source}" if page.text_source else ""
     return (
-        f'<figure><div><img alt="page {place + 1}" src="{data_url(page_canvas(page, 0.0).finish())}">'
+        f'<figure><div><img alt="page {index + 1}" src="{data_url(page_canvas(page, 0.0).finish())}">'
         f'<svg viewBox="0 0 {page.width:.6g} {page.height:.6g}" preserveAspectRatio="none">{"".join(rects)}</svg></div>'
-        f"<figcaption>page {place + 1}{escape(text_source)}</figcaption></figure>"
+        f"<figcaption>page {index + 1}{escape(text_source)}</figcaption></figure>"
     )
 
 
-def _row(entity: Entity, name: str, colors: dict[str, Color], least: float) -> str:
-    told = entity_answer(entity, least)
-    value = written(told["value"])
-    value += " ?" if is_ambiguous(told["value"]) else ""
-    said = f"<br><small>{escape(value)}</small>" if value else ""
+def _row(entity: Entity, key: str, colors: dict[str, Color]) -> str:
+    value = entity_output(entity).value
+    text = format_value(value) + (" ?" if value is not None and value.ambiguous else "")
+    value_line = f"<br><small>{escape(text)}</small>" if text else ""
     color = "rgb({},{},{})".format(*colors[entity.label])
-    doubt = " class=doubt" if told["review"] else ""
+    review = " class=review" if entity.review else ""
     scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (entity.score, entity.ocr_score))
     return (
-        f'<tr{doubt} tabindex=0 data-e="{name}"><td><span class=dot style="background:{color}"></span>'
-        f"{escape(entity.label)}<td class=t>{escape(entity.text)}{said}{scores}</tr>"
+        f'<tr{review} tabindex=0 data-e="{key}"><td><span class=dot style="background:{color}"></span>'
+        f"{escape(entity.label)}<td class=t>{escape(entity.text)}{value_line}{scores}</tr>"
     )

@@ -1,7 +1,7 @@
-"""A value somebody keyed in → the words that say it.
+"""Alignment of field values with the words of a document.
 
-Most people have a table of values and no boxes. `align` finds each value of `Document.fields` in the document and makes
-it an entity; `find` does it for one value and says how it was found and why this occurrence was chosen.
+`align` locates each value of `Document.fields` and adds it as an entity, so that documents labeled with values only can
+be used for training. `find` locates a single value and reports the match method and the reason for the choice.
 """
 
 from formnet.datasets.alignment.align import Alignment, Miss, align, find, with_entities

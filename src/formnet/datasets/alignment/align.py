@@ -1,4 +1,4 @@
-"""Choosing among the places where a document says a value, for one value and for all of a document's fields."""
+"""Selection of the best occurrence of a value, for a single value or for all fields of a document."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,94 +10,97 @@ import numpy as np
 
 from formnet.datasets.alignment.search import Match, Occurrences, PageText
 from formnet.document import Document, Entity
-from formnet.document.boxes import raster
-from formnet.document.values.parse import amount, day, fold, number
+from formnet.document.boxes import raster_order
+from formnet.document.values.parse import fold, parse_amount, parse_date, parse_number
 
-#: An "almost" match may differ from the value in this share of its characters, and needs this many of them.
-TOLERANCE = 0.2
-SHORTEST_ALMOST = 6
-#: A value must be this long to be looked for inside words; of a longer one than that, only the beginning is compared.
-SHORTEST_INSIDE, LONGEST_VALUE = 4, 1000
+#: Maximum edit distance of an approximate match, as a share of the value's characters.
+MAX_EDIT_SHARE = 0.2
+#: Minimum characters of a value for an approximate match.
+MIN_APPROXIMATE_LENGTH = 6
+#: Minimum characters of a value for a match inside words.
+MIN_INSIDE_LENGTH = 4
+#: Characters of a value that are compared in an approximate search; longer values are cut.
+MAX_VALUE_LENGTH = 1000
 
-#: How far to the left, in line heights, a word may name the value beside it; and how far above.
-_LEFT, _ABOVE = 40.0, 2.5
-#: Beside these words, the name of a sum is that of another one.
-_OTHERS = ("sub", "qty", "quantity", "item", "excl", "before", "disc", "saving", "pcs")
-#: How many words on another field's value may stand to be company.
-_NEXT = 3
+#: Maximum distance of a field name to the left of its value and above it, in line heights.
+_MAX_LEFT, _MAX_ABOVE = 40.0, 2.5
+#: Prefixes of words that turn the name of a total into the name of a different amount, such as "sub total".
+_OTHER_AMOUNTS = ("sub", "qty", "quantity", "item", "excl", "before", "disc", "saving", "pcs")
+#: Maximum distance in words between the adjacent values of two fields.
+_MAX_GAP = 3
 
 
 @dataclass(frozen=True)
 class Miss:
-    """A value not found, with the text that comes closest."""
+    """A value that was not found, with the closest text and its edit distance."""
 
     value: str
     closest: str
     distance: int
 
     def __str__(self) -> str:
-        return f"{self.value!r} not found; closest is {self.closest!r}, {self.distance} characters apart"
+        return f"{self.value!r} not found. Closest text: {self.closest!r}, edit distance {self.distance}"
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """What became of a document's fields."""
+    """Result of aligning the fields of a document."""
 
-    document: Document  # with an entity for each value found
+    document: Document  # including an entity for each value found
     matches: Mapping[str, Match]
     misses: Mapping[str, Miss]
 
 
 def align(document: Document, occurrences: Literal["best", "all"] = "best") -> Alignment:
-    """Make entities of the document's keyed-in fields, the best occurrence of each or all of them.
+    """Add entities for the field values of a document, using the best occurrence of each value or all of them.
 
-    Entities that the document has already stay, and a field of their label adds none. A word belongs to one entity: a
-    later field takes another occurrence where there is one, and none where not.
+    Existing entities are kept, and fields with the same label as an existing entity add none. A word belongs to at most
+    one entity: a later field uses an occurrence whose words are free, or adds no entity if there is none.
     """
     pages = _page_texts(document)
     found = {name: _occurrences(pages, document.texts, value) for name, value in document.fields.items()}
-    misses = {name: places for name, places in found.items() if isinstance(places, Miss)}
-    places = {name: places for name, places in found.items() if not isinstance(places, Miss)}
+    misses = {name: result for name, result in found.items() if isinstance(result, Miss)}
+    hits = {name: result for name, result in found.items() if not isinstance(result, Miss)}
     matches: dict[str, Match] = {}
     labeled = {entity.label for entity in document.entities}
-    taken = {word for entity in document.entities for word in entity.words}
+    used = {word for entity in document.entities for word in entity.words}
     added: list[Entity] = []
-    for name in places:
-        company = [words for other in places if other != name for words in places[other].words]
-        matches[name] = match = _choose(document, places[name], name, company, set() if name in labeled else taken)
+    for name in hits:
+        other_values = [words for other in hits if other != name for words in hits[other].words]
+        matches[name] = match = _choose(document, hits[name], name, other_values, set() if name in labeled else used)
         for words in (match.words, *(match.others if occurrences == "all" else ())):
-            if name not in labeled and taken.isdisjoint(words):
-                taken.update(words)
+            if name not in labeled and used.isdisjoint(words):
+                used.update(words)
                 added.append(document.entity(name, words))
     return Alignment(replace(document, entities=(*document.entities, *added)), matches, misses)
 
 
 def with_entities(documents: Iterable[Document], occurrences: Literal["best", "all"] = "best") -> list[Document]:
-    """Make entities of all documents' keyed-in fields."""
+    """Return the documents with entities added for their field values, as `align` does."""
     return [align(document, occurrences).document if document.fields else document for document in documents]
 
 
 def find(document: Document, value: str, name: str = "") -> Match | Miss:
-    """Find the words that say one value; a name helps to choose among several occurrences.
+    """Locate one value; the field name helps to choose among several occurrences.
 
     >>> from formnet.document.builder import DocumentBuilder
     >>> builder = DocumentBuilder("receipt")
     >>> builder.add_page(["9.00", "Total:", "RM9.00"], [[0, 0, 9, 9], [0, 20, 9, 29], [20, 20, 29, 29]], 40, 40)
     >>> find(builder.build(), "9.00", "total")
-    Match(words=(2,), how='same amount', choice="beside 'Total:', of 2", others=((0,),))
+    Match(words=(2,), method='same amount', reason="next to 'Total:', 2 occurrences", others=((0,),))
     """
     found = _occurrences(_page_texts(document), document.texts, value)
     return found if isinstance(found, Miss) else _choose(document, found, name, (), set())
 
 
 def _page_texts(document: Document) -> list[PageText]:
-    """Give every page as it is read, and line by line where that differs."""
+    """Return the text of every page in reading order, and also in raster order where that differs."""
     texts = []
     start = 0
     for page in document.pages:
         words = np.arange(start, start + len(page.texts))
         texts.append(PageText(page.texts, words))
-        by_line = raster(page.boxes)
+        by_line = raster_order(page.boxes)
         if (np.diff(by_line) != 1).any():
             texts.append(PageText([page.texts[i] for i in by_line.tolist()], words[by_line]))
         start += len(page.texts)
@@ -105,116 +108,122 @@ def _page_texts(document: Document) -> list[PageText]:
 
 
 def _occurrences(pages: Sequence[PageText], texts: Sequence[str], value: str) -> Occurrences | Miss:
-    """Find the value everywhere, by the surest way that finds it anywhere."""
-    for how, found in _tiers(pages, texts, value):
+    """Return all occurrences found by the most reliable method that finds any."""
+    for method, found in _searches(pages, texts, value):
         distinct = {frozenset(words): words for words in reversed(list(found)) if words}
         if distinct:
-            # As many words as were keyed in: 110 is meant rather than 1 10.
-            as_keyed = [words for words in distinct.values() if len(words) == len(value.split())]
-            chosen = as_keyed or list(distinct.values())
-            if how == "same amount":  # 9.00 rather than a bare 9
-                decimals = [_places(" ".join(texts[i] for i in words)) for words in chosen]
-                exact = [words for words, places in zip(chosen, decimals, strict=True) if places == _places(value)]
-                chosen = exact or chosen
-            return Occurrences(tuple(sorted(chosen, key=min)), how)
-    return _almost(pages, value)
+            # Prefer the same number of words as the value: for 110, "110" rather than "1 10".
+            same_length = [words for words in distinct.values() if len(words) == len(value.split())]
+            chosen = same_length or list(distinct.values())
+            if method == "same amount":  # for 9.00, "9.00" rather than "9"
+                decimals = [_decimal_places(" ".join(texts[i] for i in words)) for words in chosen]
+                same_decimals = [
+                    words for words, places in zip(chosen, decimals, strict=True) if places == _decimal_places(value)
+                ]
+                chosen = same_decimals or chosen
+            return Occurrences(tuple(sorted(chosen, key=min)), method)
+    return _approximate(pages, value)
 
 
-def _places(text: str) -> int:
-    """How many digits come after the last point or comma."""
+def _decimal_places(text: str) -> int:
+    """Return the number of digits after the last point or comma."""
     match = re.search(r"[.,](\d+)\D*$", text)
     return len(match[1]) if match else 0
 
 
-def _tiers(
+def _searches(
     pages: Sequence[PageText], texts: Sequence[str], value: str
 ) -> Iterator[tuple[str, Iterable[tuple[int, ...]]]]:
-    """List the ways of finding a value, the surest first."""
-    folded, figure, date = fold(value), number(value), day(value)
-    if not amount(value):  # 9.00 folds to 900, which is another amount
+    """Yield the search methods with their lazily evaluated results, the most reliable first."""
+    folded, amount, date = fold(value), parse_number(value), parse_date(value)
+    if not parse_amount(value):  # 9.00 folds to 900, which is a different amount
         yield "exact", (words for page in pages for words in page.exact(folded))
     if date:
-        yield "same date", (words for page in pages for words in page.days(date))
-    if figure:
-        yield "same amount", (words for page in pages for words in page.amounts(figure))
-        size = frozenset(abs(reading) for reading in figure if isinstance(reading, Decimal))
-        yield "same amount", (words for page in pages for words in page.amounts(size, loose=True))
-    if not amount(value) and len(folded) >= SHORTEST_INSIDE:
+        yield "same date", (words for page in pages for words in page.dates(date))
+    if amount:
+        yield "same amount", (words for page in pages for words in page.amounts(amount))
+        magnitude = frozenset(abs(number) for number in amount if isinstance(number, Decimal))
+        yield "same amount", (words for page in pages for words in page.amounts(magnitude, loose=True))
+    if not parse_amount(value) and len(folded) >= MIN_INSIDE_LENGTH:
         yield "inside words", (words for page in pages for words in page.inside(folded))
-    if amount(value):  # an odd one, letter by letter
-        same = " ".join(value.split())
+    if parse_amount(value):  # an amount in an unsupported notation, compared character by character
+        normalized = " ".join(value.split())
         found = (words for page in pages for words in page.exact(folded))
-        yield "exact", (words for words in found if " ".join(" ".join(texts[i] for i in words).split()) == same)
+        yield "exact", (words for words in found if " ".join(" ".join(texts[i] for i in words).split()) == normalized)
 
 
-def _almost(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
-    folded = fold(value)[:LONGEST_VALUE]
-    near = [(*found, page) for page in pages if (found := page.closest(folded))]
-    if not near:
+def _approximate(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
+    """Return the closest match if it is close enough and the value is not a number, a date or an identifier."""
+    folded = fold(value)[:MAX_VALUE_LENGTH]
+    candidates = [(*found, page) for page in pages if (found := page.closest(folded))]
+    if not candidates:
         return Miss(value, "", len(folded))
-    distance, words, page = min(near, key=lambda item: item[0])
-    identifier = len(value.split()) == 1 and any(c.isdigit() for c in value)  # another digit is another thing
-    exacting = identifier or number(value) or day(value) or not SHORTEST_ALMOST <= len(folded) < LONGEST_VALUE
-    if not exacting and distance <= max(TOLERANCE * len(folded), 1):
+    distance, words, page = min(candidates, key=lambda item: item[0])
+    # Identifiers that differ in one digit refer to different things.
+    is_identifier = len(value.split()) == 1 and any(c.isdigit() for c in value)
+    suitable_length = MIN_APPROXIMATE_LENGTH <= len(folded) < MAX_VALUE_LENGTH
+    must_be_exact = is_identifier or parse_number(value) or parse_date(value) or not suitable_length
+    if not must_be_exact and distance <= max(MAX_EDIT_SHARE * len(folded), 1):
         return Occurrences((words,), f"almost, {distance} of {len(folded)} characters differ")
-    return Miss(value, page.say(words), distance)
+    return Miss(value, page.text_of(words), distance)
 
 
 def _choose(
-    document: Document, found: Occurrences, name: str, company: Sequence[tuple[int, ...]], taken: set[int]
+    document: Document, found: Occurrences, name: str, other_values: Sequence[tuple[int, ...]], used: set[int]
 ) -> Match:
-    """Take the occurrence beside its name; then one in company, next to another field's value; then the first.
+    """Choose an occurrence: preferably one next to the field name, then one next to the value of another field.
 
-    Of equal amounts it is the last.
+    Ties are resolved in favor of the first occurrence, or the last for amounts.
     """
-    free = [words for words in found.words if taken.isdisjoint(words)] or list(found.words)
-    ends = np.array([(words[0], words[-1]) for words in company] or np.empty((0, 2)))
+    free = [words for words in found.words if used.isdisjoint(words)] or list(found.words)
+    ends = np.array([(words[0], words[-1]) for words in other_values] or np.empty((0, 2)))
 
-    def in_company(words: tuple[int, ...]) -> bool:
+    def is_next_to_value(words: tuple[int, ...]) -> bool:
         after, before = ends[:, 0] - words[-1], words[0] - ends[:, 1]
-        return bool((((after > 0) & (after <= _NEXT)) | ((before > 0) & (before <= _NEXT))).any())
+        return bool((((after > 0) & (after <= _MAX_GAP)) | ((before > 0) & (before <= _MAX_GAP))).any())
 
-    ranked = [(_named_by(document, words, name), in_company(words), words) for words in free]
-    if found.how == "same amount":  # what is added up comes before its sum
+    ranked = [(_field_name(document, words, name), is_next_to_value(words), words) for words in free]
+    if found.method == "same amount":  # a total is printed after the amounts that it sums up
         ranked.reverse()
-    named, accompanied, chosen = max(ranked, key=lambda item: (item[0].rank, item[1]))  # the first of equals
+    field_name, next_to_value, chosen = max(ranked, key=lambda item: (item[0].rank, item[1]))  # first one if tied
     count = len(found.words)
     if count == 1:
-        choice = "the only one"
-    elif named.text is not None:
-        choice = f"beside {named.text!r}, of {count}"
+        reason = "only occurrence"
+    elif field_name.text is not None:
+        reason = f"next to {field_name.text!r}, {count} occurrences"
+    elif next_to_value:
+        reason = f"next to another value, {count} occurrences"
     else:
-        place = "the last" if found.how == "same amount" else "the first"
-        choice = f"{'next to another value,' if accompanied else place} of {count}"
-    return Match(chosen, found.how, choice, tuple(words for words in found.words if words != chosen))
+        reason = f"{'last' if found.method == 'same amount' else 'first'} of {count} occurrences"
+    return Match(chosen, found.method, reason, tuple(words for words in found.words if words != chosen))
 
 
-class _Name(NamedTuple):
-    """How a field's name stands by a value: 3 beside it, 2 above it, 1 beside it among words that make it another."""
+class _FieldName(NamedTuple):
+    """Position of the field name: rank 3 left of the value, 2 above it, 1 left of it but naming another amount."""
 
     rank: int
     text: str | None
 
 
-def _named_by(document: Document, words: Sequence[int], name: str) -> _Name:
-    """Look for the field's name to the left of a value, and just above it."""
+def _field_name(document: Document, words: Sequence[int], name: str) -> _FieldName:
+    """Search for the field name to the left of a value, then directly above it."""
     keys = tuple(fold(part) for part in re.split(r"[\W_]+", name) if len(fold(part)) > 2)
     if not keys:
-        return _Name(0, None)
+        return _FieldName(0, None)
     first = words[0]
     page = int(document.page_of_word[first])
     start = int(np.searchsorted(document.page_of_word, page))
     boxes, texts = document.pages[page].boxes, document.pages[page].texts
     x0, y0, x1, y1 = boxes[first - start].tolist()
-    height, middle = y1 - y0, (boxes[:, 1] + boxes[:, 3]) / 2
-    left = (middle > y0) & (middle < y1) & (boxes[:, 0] < x0) & (boxes[:, 2] > x0 - _LEFT * height)
-    above = (boxes[:, 3] <= y0 + height / 2) & (boxes[:, 3] > y0 - _ABOVE * height)
+    height, center_y = y1 - y0, (boxes[:, 1] + boxes[:, 3]) / 2
+    left = (center_y > y0) & (center_y < y1) & (boxes[:, 0] < x0) & (boxes[:, 2] > x0 - _MAX_LEFT * height)
+    above = (boxes[:, 3] <= y0 + height / 2) & (boxes[:, 3] > y0 - _MAX_ABOVE * height)
     above &= (boxes[:, 0] < x1) & (boxes[:, 2] > x0)
     row = sorted(np.flatnonzero(left).tolist(), key=lambda i: float(boxes[i, 0]))
-    beside = [i for i in row if fold(texts[i]).startswith(keys)]  # Total or TotalPrice, but not Subtotal
-    if beside:
-        others = [fold(texts[i]) for i in row[max(row.index(beside[-1]) - 1, 0) :]]
-        another = any(other.startswith(word) for other in others for word in _OTHERS if word not in keys)
-        return _Name(1 if another else 3, texts[beside[-1]])
-    over = next((texts[i] for i in np.flatnonzero(above).tolist() if fold(texts[i]).startswith(keys)), None)
-    return _Name(0 if over is None else 2, over)
+    names = [i for i in row if fold(texts[i]).startswith(keys)]  # Total or TotalPrice, but not Subtotal
+    if names:
+        context = [fold(texts[i]) for i in row[max(row.index(names[-1]) - 1, 0) :]]
+        is_other = any(text.startswith(prefix) for text in context for prefix in _OTHER_AMOUNTS if prefix not in keys)
+        return _FieldName(1 if is_other else 3, texts[names[-1]])
+    name_above = next((texts[i] for i in np.flatnonzero(above).tolist() if fold(texts[i]).startswith(keys)), None)
+    return _FieldName(0 if name_above is None else 2, name_above)

@@ -1,1 +1,1 @@
-"""Printed values: parsing amounts and dates, and normalizing them by label."""
+"""Parse printed amounts and dates, and normalize them by label."""

@@ -1,4 +1,4 @@
-"""Months by name, in the languages that receipts and invoices are most often in."""
+"""Month names in the most common languages of receipts and invoices."""
 
 import re
 
@@ -16,7 +16,7 @@ _BY_MONTH = (
     "nov november novembre noviembre novembro nopember",
     "dec dez dis december dezember décembre diciembre dicembre dezembro desember disember",
 )
-#: Names in small letters → their month.
+#: Lowercase month name → month number.
 MONTHS = {name: number for number, names in enumerate(_BY_MONTH, 1) for name in names.split()}
-#: One of them, and no part of a longer word.
+#: Pattern of a month name that is not part of a longer word.
 MONTH = rf"(?P<month>{'|'.join(map(re.escape, sorted(MONTHS, key=len, reverse=True)))})(?![^\W\d_])"

@@ -1,8 +1,8 @@
-"""What a printed value says: a date as ISO, an amount as a decimal with its currency, an identifier without spaces.
+"""Normalize printed values: dates to ISO 8601, amounts to decimals with a currency, identifiers without spaces.
 
-A date such as 03/04/2019 can be read in two ways. It is read month first, as in the United States; day first where
-`day_first` says so, where the numbers allow nothing else, or where points stand between them, as in 03.04.2019. Either
-way it is marked as ambiguous. A year of two digits is one between 1969 and 2068.
+Unless `day_first` is given, an ambiguous date such as 03/04/2019 is read month first, as in the United States, or day
+first if its separators are periods, as in 03.04.2019. In all cases it is marked as ambiguous. Two-digit years are read
+as years between 1969 and 2068.
 """
 
 import re
@@ -10,19 +10,19 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from formnet.document.values.parse import PLAIN, day, days, figure, readings
+from formnet.document.values.parse import PUNCTUATION, find_dates, interpret_number, parse_date, split_amount
 
-#: No date, amount or identifier is longer.
-LONGEST_VALUE = 200
+#: Maximum characters in a date, amount or identifier.
+MAX_VALUE_LENGTH = 200
 
 Kind = Literal["date", "amount", "identifier"]
 
-_LAST_YEAR = 2068  # that two digits can mean, as in POSIX
-_WITHOUT_CENTS = ("IDR", "JPY", "KRW", "VND")
-_WITH_MILS = ("BHD", "JOD", "KWD", "OMR", "TND")  # a thousand to one
-#: Words in a label that say what its values are; the first line with one of them counts.
+_LAST_TWO_DIGIT_YEAR = 2068  # as in POSIX
+_ZERO_DECIMAL_CURRENCIES = ("IDR", "JPY", "KRW", "VND")
+_THREE_DECIMAL_CURRENCIES = ("BHD", "JOD", "KWD", "OMR", "TND")
+#: Words in a label that indicate the kind of its values; the first matching row applies.
 _HINTS: tuple[tuple[Kind | None, frozenset[str]], ...] = (
     (None, frozenset({"cnt", "count", "qty", "quantity"})),
     ("date", frozenset({"birthday", "date", "dated", "day", "dob", "expiry"})),
@@ -33,15 +33,15 @@ _HINTS: tuple[tuple[Kind | None, frozenset[str]], ...] = (
 _AMOUNT_ENDINGS = ("amount", "price", "sum", "total")
 
 _NO_CENTS = re.compile(r"[.,/] ?[-=]{1,2}$")  # Rp 25.000,- or Rs.500/-
-_CLOSED = re.compile(r"^(¥.*\d)-$")  # ¥1,234- leaves no room for another digit
-#: A space that OCR saw on one side of the point.
-_SPACE_AT_POINT = re.compile(r"(?<=\d)\s(?=[.,]\d\d(?!\d))|(?<=\d[.,])\s(?=\d\d(?!\d))")
-_CENTS_ALONE = re.compile(r"^,(?=\d\d$)")
-#: What taxes a line bears, on receipts of Malaysia and others.
+_YEN_END_MARK = re.compile(r"^(¥.*\d)-$")  # ¥1,234-, where the dash marks the end of the number
+#: A space next to the decimal separator, inserted by OCR.
+_SPACE_AT_SEPARATOR = re.compile(r"(?<=\d)\s(?=[.,]\d\d(?!\d))|(?<=\d[.,])\s(?=\d\d(?!\d))")
+_LEADING_COMMA = re.compile(r"^,(?=\d\d$)")
+#: Tax codes after an amount, as on Malaysian receipts.
 _TAX_CODE = re.compile(r"(?<=[.,]\d\d)\s?(?:SR|ZRL?|[STZ])$")
-_ANOTHER = re.compile(r"\d+(?:[.,]\d+)?(?![\d%])")
-_SPACE_FOR_THOUSANDS = re.compile(r"(?<!\d{4})(?<=\d)\s(?=\d{3}(?!\d))")
-_WITH_POINTS = re.compile(r"\d\s?\.\s?\d{1,2}\s?\.\s?\d")
+_OTHER_NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?![\d%])")
+_THOUSANDS_SPACE = re.compile(r"(?<!\d{4})(?<=\d)\s(?=\d{3}(?!\d))")
+_PERIOD_SEPARATED = re.compile(r"\d\s?\.\s?\d{1,2}\s?\.\s?\d")
 _EDGES = " \t:;=*#@[]"
 _GROUPED = re.compile(
     r"\d+(?:[.,]\d+)?|\.\d+"  # 1234.50, .50
@@ -52,49 +52,40 @@ _GROUPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a text says, written in one way however it was printed."""
+    """A normalized value: an ISO date, a decimal amount, or an identifier without spaces."""
 
     kind: Kind
     value: str
     currency: str | None = None
-    ambiguous: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the value as plain data; what is not known is left out."""
-        json: dict[str, Any] = {"kind": self.kind, "value": self.value}
-        if self.currency is not None:
-            json["currency"] = self.currency
-        if self.ambiguous:
-            json["ambiguous"] = True
-        return json
+    ambiguous: bool = False  # whether the text can be read in another way, as 03/04/2019 can
 
 
 def normalize(text: str, label: str = "", *, day_first: bool | None = None) -> Value | None:
-    """Read a value; nothing if it is only text. A label that says what it is (`total`, `due_date`) helps.
+    """Normalize a value, using its label (`total`, `due_date`) as a hint; return None for plain text.
 
-    >>> normalize("$1,234.50").to_json()
-    {'kind': 'amount', 'value': '1234.50', 'currency': 'USD'}
+    >>> normalize("$1,234.50")
+    Value(kind='amount', value='1234.50', currency='USD', ambiguous=False)
     >>> normalize("4 March 2019"), normalize("25.000", "total").value, normalize("ab 12-x", "contract_num").value
     (Value(kind='date', value='2019-03-04', currency=None, ambiguous=False), '25000', 'AB12-X')
     """
-    if len(text) > LONGEST_VALUE:
+    if len(text) > MAX_VALUE_LENGTH:
         return None
-    text = unicodedata.normalize("NFKC", text).translate(PLAIN).strip().strip(_EDGES).rstrip(f"{_EDGES},")
-    hint = kind_of(label)
+    text = unicodedata.normalize("NFKC", text).translate(PUNCTUATION).strip().strip(_EDGES).rstrip(f"{_EDGES},")
+    hint = infer_kind(label)
     if hint == "identifier":
         return _identifier(text)
     if hint == "amount":
-        return _amount(text, sure=True) or _date(text, day_first) or _last_amount(text)
+        return _amount(text, allow_integer=True) or _date(text, day_first) or _last_amount(text)
     return _date(text, day_first, anywhere=hint == "date") or _amount(text)
 
 
-def kind_of(label: str) -> Kind | None:
-    """Tell from a label's words what its values are.
+def infer_kind(label: str) -> Kind | None:
+    """Infer the kind of a label's values from its words.
 
-    >>> kind_of("total.cashprice"), kind_of("flight_from"), kind_of("invoiceNumber"), kind_of("company")
+    >>> infer_kind("total.cashprice"), infer_kind("flight_from"), infer_kind("invoiceNumber"), infer_kind("company")
     ('amount', 'date', 'identifier', None)
     """
-    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", label[:LONGEST_VALUE])]
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", label[:MAX_VALUE_LENGTH])]
     for kind, hints in _HINTS:
         if not hints.isdisjoint(words):
             return kind
@@ -102,54 +93,56 @@ def kind_of(label: str) -> Kind | None:
 
 
 def _date(text: str, day_first: bool | None, *, anywhere: bool = False) -> Value | None:
-    """Read a date; anywhere in the text if a label promises one, and only one is there."""
-    meaning = day(text)
-    if meaning is None and anywhere:
-        found = list(days(text))
-        meaning = found[0].meaning if len(found) == 1 else None
-    if meaning is None:
+    """Normalize a date; if `anywhere`, the date may be part of a longer text that contains no other."""
+    interpretations = parse_date(text)
+    if interpretations is None and anywhere:
+        matches = list(find_dates(text))
+        interpretations = matches[0].interpretations if len(matches) == 1 else None
+    if interpretations is None:
         return None
     by_convention: dict[str, date] = {}
-    for convention, read in sorted(cast(frozenset[tuple[str, date]], meaning)):
-        # The later century wins as long as it is not too late.
-        if convention not in by_convention or read.year <= _LAST_YEAR:
-            by_convention[convention] = read
+    for convention, candidate in sorted(cast(frozenset[tuple[str, date]], interpretations)):
+        # Candidates are in ascending order: the later century wins unless it is after the last two-digit year.
+        if convention not in by_convention or candidate.year <= _LAST_TWO_DIGIT_YEAR:
+            by_convention[convention] = candidate
     if day_first is None:
-        day_first = bool(_WITH_POINTS.search(text))
+        day_first = bool(_PERIOD_SEPARATED.search(text))
     order = ("dmy", "mdy", "ymd") if day_first else ("mdy", "dmy", "ymd")
     possible = [by_convention[convention] for convention in order if convention in by_convention]
     ambiguous = len({by_convention[c] for c in ("dmy", "mdy") if c in by_convention}) > 1
     return Value("date", possible[0].isoformat(), ambiguous=ambiguous)
 
 
-def _amount(text: str, *, sure: bool = False) -> Value | None:
-    """Read an amount; a bare whole number only if a label says that it is one."""
-    plain = _TAX_CODE.sub("", _NO_CENTS.sub("", _CLOSED.sub(r"\1", _CENTS_ALONE.sub(".", text))))
-    joined = _SPACE_FOR_THOUSANDS.sub("", _SPACE_AT_POINT.sub("", plain))
-    read = figure(joined.removeprefix("+"))
-    grouped = _GROUPED.fullmatch(read.number) if read else None
-    if read is None or grouped is None or not (sure or read.currency or not read.number.isdigit()):
+def _amount(text: str, *, allow_integer: bool = False) -> Value | None:
+    """Normalize an amount; a bare integer is one only if `allow_integer`."""
+    plain = _TAX_CODE.sub("", _NO_CENTS.sub("", _YEN_END_MARK.sub(r"\1", _LEADING_COMMA.sub(".", text))))
+    joined = _THOUSANDS_SPACE.sub("", _SPACE_AT_SEPARATOR.sub("", plain))
+    parts = split_amount(joined.removeprefix("+"))
+    grouped = _GROUPED.fullmatch(parts.number) if parts else None
+    if parts is None or grouped is None or not (allow_integer or parts.currency or not parts.number.isdigit()):
         return None
-    possible = {Decimal(read.number.replace(",", ""))} if grouped["indian"] else readings(read.number)
-    # Money has two decimals or none: where there are three digits, they are thousands.
-    size = max(possible)
-    doubtful = len(possible) > 1 and "." in read.number and read.currency not in _WITHOUT_CENTS
-    if read.currency in _WITH_MILS and len(possible) > 1:
-        size, doubtful = min(possible), False
-    # Who puts spaces between thousands puts a comma before cents: 3 150.00 may be three at a price.
-    doubtful = doubtful or ("." in read.number and _SPACE_FOR_THOUSANDS.search(plain) is not None)
-    return Value("amount", f"{-size if read.negative and size else size:f}", read.currency, doubtful)
+    possible = {Decimal(parts.number.replace(",", ""))} if grouped["indian"] else interpret_number(parts.number)
+    # Most currencies have two decimals or none, so a group of three digits is thousands.
+    value = max(possible)
+    ambiguous = len(possible) > 1 and "." in parts.number and parts.currency not in _ZERO_DECIMAL_CURRENCIES
+    if parts.currency in _THREE_DECIMAL_CURRENCIES and len(possible) > 1:
+        value, ambiguous = min(possible), False
+    # Spaced thousands normally go with a decimal comma: 3 150.00 may be a quantity and a price.
+    ambiguous = ambiguous or ("." in parts.number and _THOUSANDS_SPACE.search(plain) is not None)
+    return Value("amount", f"{-value if parts.negative and value else value:f}", parts.currency, ambiguous)
 
 
 def _last_amount(text: str) -> Value | None:
-    """Read the amount that a text ends with: some people's labels take in the words before it, TOTAL Rp. 60.000."""
-    words = _SPACE_AT_POINT.sub("", text).split()
+    """Normalize the amount at the end of a text, as in TOTAL Rp. 60.000, where the label includes the words before."""
+    words = _SPACE_AT_SEPARATOR.sub("", text).split()
     for last in (words[-2:], words[-1:]):
-        if found := _amount(" ".join(last), sure=True):
-            others = _ANOTHER.findall(" ".join(words[: -len(last)]))
-            # 4.50 x 3 and $5 - $10 end with an amount, too, but are none.
-            mixed = others and (last[-1].isdigit() or last[0] == "-" or any(re.search(r"[.,]", one) for one in others))
-            return None if mixed else found
+        if value := _amount(" ".join(last), allow_integer=True):
+            others = _OTHER_NUMBER.findall(" ".join(words[: -len(last)]))
+            # 4.50 x 3 and $5 - $10 end with an amount but are not amounts.
+            mixed = others and (
+                last[-1].isdigit() or last[0] == "-" or any(re.search(r"[.,]", other) for other in others)
+            )
+            return None if mixed else value
     return None
 
 

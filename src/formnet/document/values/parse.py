@@ -1,4 +1,4 @@
-"""Reading values: text folded to what matters, amounts as decimals, dates under each convention."""
+"""Parse printed text: fold it for comparison, read amounts as decimals and dates under each convention."""
 
 import re
 import unicodedata
@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from formnet.document.values.months import MONTH, MONTHS
 
-#: No amount or date is longer; longer values are only ever text.
-LONGEST_FIGURE = 40
+#: Maximum characters in an amount or date; longer values are plain text.
+MAX_PARSED_LENGTH = 40
 
-Meaning = frozenset[object]
+Interpretations = frozenset[object]  # possible values of an ambiguous text
 
 
 @lru_cache(maxsize=65536)
 def fold(text: str) -> str:
-    """Keep letters and digits only, in one case and without accents.
+    """Return only the letters and digits of a text, case-folded and without accents.
 
     >>> fold("Café Zoë (№ 12)")
     'cafezoeno12'
@@ -26,22 +26,22 @@ def fold(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text).casefold() if c.isalnum())
 
 
-class Found(NamedTuple):
-    """Something with a meaning (or several that are possible), and where in the text it stands."""
+class ValueMatch(NamedTuple):
+    """An amount or date found in a text: its position and possible values."""
 
     start: int
     stop: int
-    meaning: Meaning
+    interpretations: Interpretations
 
 
-#: Signs that are printed in several ways, each for the one that is read here.
-PLAIN = str.maketrans("−–—’", "---'")
+#: Translation table from typographic dashes and apostrophes to ASCII.
+PUNCTUATION = str.maketrans("−–—’", "---'")
 _NUMBER = r"\d+(?:[.,']\d+)*"
-#: A number by itself: no part of a date, a time or an identifier (03/04, 12:30, INV-12, 12-B).
-_WORDWISE = re.compile(rf"(?<![\d.,/:])(?<!\w-)(?P<number>{_NUMBER}|(?<!\w)\.\d\d?)(?!\d|[.,]\d|[/:-]\w)")
+#: A standalone number, not part of a date, time or identifier (03/04, 12:30, INV-12, 12-B).
+_STANDALONE = re.compile(rf"(?<![\d.,/:])(?<!\w-)(?P<number>{_NUMBER}|(?<!\w)\.\d\d?)(?!\d|[.,]\d|[/:-]\w)")
 _SPACED = re.compile(r"(?<![\d.,])(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?)(?!\d|[.,]\d)")
-_SHARE = re.compile(r"\s*%")
-#: What is printed beside an amount → its currency. A mark that several share is the one most often meant.
+_PERCENT = re.compile(r"\s*%")
+#: Currency symbols and codes → ISO 4217 code; an ambiguous symbol maps to its most common currency.
 CURRENCIES = {
     "$": "USD", "us$": "USD", "s$": "SGD", "a$": "AUD", "c$": "CAD", "hk$": "HKD", "nt$": "TWD", "r$": "BRL",
     "€": "EUR", "£": "GBP", "¥": "JPY", "￥": "JPY", "₹": "INR", "rs": "INR", "rs.": "INR", "₽": "RUB", "₩": "KRW",
@@ -54,7 +54,7 @@ CURRENCIES = {
     )},
 }  # fmt: skip
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
-_WHOLE = re.compile(
+_AMOUNT = re.compile(
     rf"(?P<minus>[-(] ?|CR ?)?(?:(?P<before>{_CURRENCY}) ?(?:[$€£¥] ?)?)?(?P<minus2>[-(] ?)?"
     rf"(?P<number>{_NUMBER}|\.\d\d?)"
     rf"(?P<minus3>-)?(?: ?(?P<after>{_CURRENCY}))?(?P<minus4>-| ?CR)?\)?",
@@ -64,84 +64,86 @@ _MINUS_BEFORE = re.compile(rf"[-(](?:(?:{_CURRENCY}) ?)?$", re.IGNORECASE)
 _MINUS_AFTER = re.compile(r"-(?!\w)")
 
 
-class Figure(NamedTuple):
-    """A number as printed, and what is printed around it."""
+class AmountParts(NamedTuple):
+    """A printed amount split into number, sign and currency."""
 
     number: str
     negative: bool
     currency: str | None
 
 
-def figure(value: str) -> Figure | None:
-    """Take an amount apart; nothing if the text is anything else.
+def split_amount(value: str) -> AmountParts | None:
+    """Split an amount into number, sign and currency; return None if the text is not an amount.
 
-    >>> figure("(RM 1,234.50)")
-    Figure(number='1,234.50', negative=True, currency='MYR')
+    >>> split_amount("(RM 1,234.50)")
+    AmountParts(number='1,234.50', negative=True, currency='MYR')
     """
-    match = _WHOLE.fullmatch(" ".join(value.translate(PLAIN).split())) if len(value) <= LONGEST_FIGURE else None
+    if len(value) > MAX_PARSED_LENGTH:
+        return None
+    match = _AMOUNT.fullmatch(" ".join(value.translate(PUNCTUATION).split()))
     if not match:
         return None
     negative = any(match[minus] for minus in ("minus", "minus2", "minus3", "minus4"))
-    return Figure(match["number"], negative, CURRENCIES.get((match["before"] or match["after"] or "").casefold()))
+    return AmountParts(match["number"], negative, CURRENCIES.get((match["before"] or match["after"] or "").casefold()))
 
 
-def amount(value: str) -> Meaning | None:
-    """Read a keyed-in amount; nothing if it is not clearly one (a bare whole number may count anything).
+def parse_amount(value: str) -> Interpretations | None:
+    """Parse an amount; return None for other text and for bare integers, which may be any quantity.
 
-    >>> amount("RM 9.00") == amount("$9"), amount("9"), amount("12 Main Street")
+    >>> parse_amount("RM 9.00") == parse_amount("$9"), parse_amount("9"), parse_amount("12 Main Street")
     (True, None, None)
     """
-    read = figure(value)
-    sure = read and (read.currency or re.search(r"[.,]\d{1,2}$", read.number))
-    return number(value) if sure else None
+    parts = split_amount(value)
+    is_amount = parts and (parts.currency or re.search(r"[.,]\d{1,2}$", parts.number))
+    return parse_number(value) if is_amount else None
 
 
-def number(value: str) -> Meaning | None:
-    """Read a keyed-in number, whatever it counts."""
-    read = figure(value)
-    return _signed(read.number, negative=read.negative) if read else None
+def parse_number(value: str) -> Interpretations | None:
+    """Parse a number of any kind, with or without a currency."""
+    parts = split_amount(value)
+    return _signed(parts.number, negative=parts.negative) if parts else None
 
 
-def amounts(text: str, *, loose: bool = False) -> Iterator[Found]:
-    """Find every number that could be an amount; loosely, also spaced for thousands, of either sign, or a share."""
-    text = text.translate(PLAIN)
-    for match in (_SPACED if loose else _WORDWISE).finditer(text):
-        if loose or not _SHARE.match(text, match.end()):
+def find_amounts(text: str, *, loose: bool = False) -> Iterator[ValueMatch]:
+    """Find all numbers that may be amounts; if loose, ignore signs and accept percentages and spaced thousands."""
+    text = text.translate(PUNCTUATION)
+    for match in (_SPACED if loose else _STANDALONE).finditer(text):
+        if loose or not _PERCENT.match(text, match.end()):
             before = text[max(match.start() - 6, 0) : match.start()]
             negative = not loose and bool(_MINUS_BEFORE.search(before) or _MINUS_AFTER.match(text, match.end()))
-            yield Found(match.start(), match.end(), _signed(match["number"], negative=negative))
+            yield ValueMatch(match.start(), match.end(), _signed(match["number"], negative=negative))
     if loose:
-        for match in _WORDWISE.finditer(text):
-            yield Found(match.start(), match.end(), _signed(match["number"], negative=False))
+        for match in _STANDALONE.finditer(text):
+            yield ValueMatch(match.start(), match.end(), _signed(match["number"], negative=False))
 
 
-def readings(digits: str) -> frozenset[Decimal]:
-    """Read digits with points and commas in every way that they can be meant.
+def interpret_number(digits: str) -> frozenset[Decimal]:
+    """Return all possible values of digits with periods, commas, apostrophes or spaces as separators.
 
-    >>> sorted(readings("1,234.50")), sorted(readings("0.125")), sorted(readings("16.500"))
+    >>> sorted(interpret_number("1,234.50")), sorted(interpret_number("0.125")), sorted(interpret_number("16.500"))
     ([Decimal('1234.50')], [Decimal('0.125')], [Decimal('16.500'), Decimal('16500')])
     """
     *groups, last = re.split(r"[ .,']", digits)
     separators = re.findall(r"[ .,']", digits)
-    whole = Decimal("".join([*groups, last]))
+    integer = Decimal("".join([*groups, last]))
     if not groups:
-        return frozenset({whole})
-    thousands = all(len(group) == 3 for group in [*groups[1:], last]) and len(groups[0]) <= 3 and groups[0] != "0"
-    point = separators[-1] in ".," and separators.count(separators[-1]) == 1
-    pointed = Decimal(f"{''.join(groups)}.{last}")
-    if thousands and point and len(set(separators)) == 1:
-        return frozenset({whole, pointed})
-    return frozenset({whole if thousands and not point else pointed})
+        return frozenset({integer})
+    is_grouped = all(len(group) == 3 for group in [*groups[1:], last]) and len(groups[0]) <= 3 and groups[0] != "0"
+    is_decimal = separators[-1] in ".," and separators.count(separators[-1]) == 1
+    decimal = Decimal(f"{''.join(groups)}.{last}")
+    if is_grouped and is_decimal and len(set(separators)) == 1:
+        return frozenset({integer, decimal})
+    return frozenset({integer if is_grouped and not is_decimal else decimal})
 
 
-def _signed(digits: str, *, negative: bool) -> Meaning:
-    return frozenset(-value if negative else value for value in readings(digits))
+def _signed(digits: str, *, negative: bool) -> Interpretations:
+    return frozenset(-value if negative else value for value in interpret_number(digits))
 
 
 _GAP = r"[\s/.,'-]"
 _OF = rf"(?:\s(?:of|de|di)\s|{_GAP}{{0,3}})"  # 1st of March, 4 de marzo de 2019
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4}|\d{2})(?![\d:])"
-_TIME = r"(?:\d{1,2}:\d{2}(?::\d{2})?\s)?"  # as in Sep 5 23:59:59 2019
+_TIME = r"(?:\d{1,2}:\d{2}(?::\d{2})?\s)?"  # Sep 5 23:59:59 2019
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -154,34 +156,34 @@ _DATES = tuple(
         rf"(?<!\d)(?P<year>\d{{4}}){_GAP}{{1,3}}{MONTH}{_GAP}{{1,3}}(?P<day>\d{{1,2}})(?!\d)",
     )
 )
-#: Years that are counted from the Buddha, as in Thailand.
-_BUDDHIST, _AHEAD = range(2400, 2644), 543
+#: Years read as Buddhist Era (used in Thailand), and their offset from the Gregorian calendar.
+_BUDDHIST_YEARS, _BUDDHIST_OFFSET = range(2400, 2644), 543
 _CONVENTIONS = ("dmy", "mdy", "ymd")
 
 
-def day(value: str) -> Meaning | None:
-    """Read a keyed-in date as what it means under each convention; nothing if it is not one.
+def parse_date(value: str) -> Interpretations | None:
+    """Parse a date as (convention, date) pairs; return None if the text is not a date.
 
-    >>> day("13/04/2020") == frozenset({("dmy", date(2020, 4, 13))})
+    >>> parse_date("13/04/2020") == frozenset({("dmy", date(2020, 4, 13))})
     True
     """
-    if len(value) > LONGEST_FIGURE:
+    if len(value) > MAX_PARSED_LENGTH:
         return None
-    found = [item for item in days(value) if fold(value[: item.start] + value[item.stop :]) == ""]
-    return found[0].meaning if found else None
+    matches = [match for match in find_dates(value) if fold(value[: match.start] + value[match.stop :]) == ""]
+    return matches[0].interpretations if matches else None
 
 
-def days(text: str) -> Iterator[Found]:
-    """Find every date; two are the same if they can mean the same day under one convention."""
-    text = text.translate(PLAIN)
+def find_dates(text: str) -> Iterator[ValueMatch]:
+    """Find all dates; two are equal if they can be the same day under the same convention."""
+    text = text.translate(PUNCTUATION)
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            meaning = frozenset(_meanings(match.groupdict()))
-            if meaning:
-                yield Found(match.start(), match.end(), meaning)
+            interpretations = frozenset(_interpret_date(match.groupdict()))
+            if interpretations:
+                yield ValueMatch(match.start(), match.end(), interpretations)
 
 
-def _meanings(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
+def _interpret_date(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
     for convention in _CONVENTIONS:
         if "month" in parts:
             month = str(MONTHS[parts["month"].casefold()])
@@ -189,12 +191,12 @@ def _meanings(parts: dict[str, str]) -> Iterator[tuple[str, date]]:
         elif "y" in parts:
             year, month, day = parts["y"], parts["m"], parts["d"]
         else:
-            place = dict(zip(convention, (parts["a"], parts["b"], parts["c"]), strict=True))
-            year, month, day = place["y"], place["m"], place["d"]
-        # A year of two digits may be of either century.
+            by_letter = dict(zip(convention, (parts["a"], parts["b"], parts["c"]), strict=True))
+            year, month, day = by_letter["y"], by_letter["m"], by_letter["d"]
+        # A two-digit year may be in either century.
         for full_year in (year,) if len(year) == 4 else (f"20{year:0>2}", f"19{year:0>2}"):
-            known = int(full_year) - (_AHEAD if int(full_year) in _BUDDHIST else 0)
+            gregorian = int(full_year) - (_BUDDHIST_OFFSET if int(full_year) in _BUDDHIST_YEARS else 0)
             try:
-                yield convention, date(known, int(month), int(day))
+                yield convention, date(gregorian, int(month), int(day))
             except ValueError:
                 continue

@@ -1,4 +1,4 @@
-"""A document as a task, and the interface in which people label it."""
+"""Conversion of documents to tasks, and the labeling configuration for them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,10 +11,10 @@ from formnet.document import Document, Entity, Page
 from formnet.document.boxes import Box
 from formnet.errors import LabelError
 
-#: Where Label Studio serves files from its own disk.
+#: URL prefix under which Label Studio serves local files.
 LOCAL_FILES = "/data/local-files/?d="
 
-_COLOURS = (
+_COLORS = (
     "#d62728",
     "#1f77b4",
     "#2ca02c",
@@ -26,7 +26,7 @@ _COLOURS = (
     "#bcbd22",
     "#7f7f7f",
 )
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_task(
@@ -36,15 +36,15 @@ def to_task(
     images: str | None = None,
     scans: Sequence[Path | None] | None = None,
 ) -> dict[str, Any]:
-    """Give a document as a task: its entities are a person's labels, or a model's guesses if the model is named.
+    """Convert a document to a task. Entities become annotations, or predictions if `model_version` is given.
 
-    The document itself goes along, so that nothing is lost on the way back; without entities the task is one that
-    nobody has labeled. `images` is put before the scans' file names to make URLs of them. Without it Label Studio is
-    to serve them from its own disk, the root of which it must then be allowed to serve. `scans` are pictures to show
-    instead of the pages' own files, which may be PDFs.
+    The task contains the document itself, so that `from_task` restores it without loss. A document without entities
+    yields a task without annotations. `images` is the URL prefix of the image file names; without it, URLs refer to
+    local file serving, whose document root must then be `/`. `scans` are images to show instead of the files of the
+    pages, which may be PDFs.
     """
-    shown = [page.image for page in document.pages] if scans is None else scans
-    urls = [_url(file, images) for file in shown]
+    files = [page.image for page in document.pages] if scans is None else scans
+    urls = [_url(file, images) for file in files]
     task: dict[str, Any] = {
         "data": {"ocr": urls[0] if urls else "", "pages": urls, "formnet": document.to_json()},
     }
@@ -62,7 +62,7 @@ def to_task(
 
 
 def labeling_config(labels: Iterable[str], *, several_pages: bool = False) -> str:
-    """Give the interface that tasks are made for: draw a box, give it a label, see the text.
+    """Return the Label Studio configuration for tasks: labeled rectangles with their text.
 
     >>> print(labeling_config(["total"]))
     <View>
@@ -75,37 +75,37 @@ def labeling_config(labels: Iterable[str], *, several_pages: bool = False) -> st
     """
     rows = []
     for number, label in enumerate(dict.fromkeys(labels)):
-        if not label.strip() or _NOT_XML.search(label):
-            raise LabelError(f"label {label!r} cannot be written in XML; rename it.")
-        rows.append(f'    <Label value={quoteattr(label)} background="{_COLOURS[number % len(_COLOURS)]}"/>\n')
+        if not label.strip() or _INVALID_XML.search(label):
+            raise LabelError(f"label {label!r}: cannot be written as XML. Rename the label.")
+        rows.append(f'    <Label value={quoteattr(label)} background="{_COLORS[number % len(_COLORS)]}"/>\n')
     if not rows:
-        raise LabelError("a labeling interface needs at least one label.")
-    shown = 'valueList="$pages"' if several_pages else 'value="$ocr"'
+        raise LabelError("labeling configuration: no labels given. Add at least one label.")
+    source = 'valueList="$pages"' if several_pages else 'value="$ocr"'
     return (
         "<View>\n"
         '  <RectangleLabels name="label" toName="image">\n'
         f"{''.join(rows)}"
         "  </RectangleLabels>\n"
-        f'  <Image name="image" {shown} zoom="true"/>\n'
+        f'  <Image name="image" {source} zoom="true"/>\n'
         '  <TextArea name="transcription" toName="image" perRegion="true" editable="true" displayMode="region-list"/>\n'
         "</View>"
     )
 
 
 def region_id(entity: int) -> str:
-    """Name the region that an entity becomes."""
+    """Return the region id for the index of an entity."""
     return f"entity-{entity}"
 
 
-def shares(entity: Entity, page: Page) -> Box:
-    """Give the box around all of an entity's lines as shares of its page."""
+def relative_box(entity: Entity, page: Page) -> Box:
+    """Return the bounding box of an entity relative to the size of its page."""
     x0, y0, x1, y1 = zip(*entity.boxes, strict=True)
     return min(x0) / page.width, min(y0) / page.height, max(x1) / page.width, max(y1) / page.height
 
 
 def _results(document: Document, number: int, entity: Entity) -> Iterator[dict[str, Any]]:
     page = document.pages[entity.page]
-    x0, y0, x1, y1 = (100 * share for share in shares(entity, page))
+    x0, y0, x1, y1 = (100 * share for share in relative_box(entity, page))
     box = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0, "rotation": 0}
     common: dict[str, Any] = {
         "id": region_id(number),

@@ -1,4 +1,4 @@
-"""A picture of a page → words with boxes and confidences, by whichever OCR engine is installed."""
+"""OCR engines: convert the image of a page to words with boxes and confidences."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from PIL import Image
 from formnet.document.boxes import Box
 from formnet.errors import OcrError
 
-#: What `auto` stands for where an engine is not named otherwise: one of these names, or nothing.
-CHOICE = "FORMNET_OCR"
-#: Engines by name, in the order of preference: module, and how one gets it.
+#: Environment variable with the engine that `auto` selects.
+ENGINE_VARIABLE = "FORMNET_OCR"
+#: Engines by name, in order of preference: module and installation command.
 ENGINES = {
     "rapidocr": ("formnet.io.ocr.rapid", "pip install 'formnet[ocr]'"),
     "tesseract": ("formnet.io.ocr.tesseract", "apt install tesseract-ocr (or brew install tesseract)"),
@@ -24,8 +24,8 @@ ENGINES = {
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What an engine saw on a page, in the order in which it read."""
+class OcrResult:
+    """Words recognized on a page, in reading order."""
 
     texts: Sequence[str]
     boxes: Sequence[Box]
@@ -33,85 +33,86 @@ class Reading:
 
 
 class OcrEngine(Protocol):
-    """Anything that reads words off a picture."""
+    """Interface of an OCR engine."""
 
     @property
     def name(self) -> str:
-        """The engine with its version: it is written beside what it read."""
+        """Name and version of the engine, stored with the pages it reads."""
         ...
 
-    def read(self, image: Image.Image) -> Reading:
-        """Give the words of a picture, boxes in its pixels."""
+    def read(self, image: Image.Image) -> OcrResult:
+        """Recognize the words of an image; boxes are in pixels."""
         ...
 
 
 class NoEngineError(OcrError):
-    """The engine that is wanted is not installed."""
+    """The requested engine is not installed."""
 
 
 def find_engine(name: str = "auto") -> OcrEngine:
-    """Give an engine: the first that is installed, one by name, `tesseract:deu+eng`, or anybody's by `module:Class`.
+    """Return an engine, created once per process.
 
-    It is made once a process: a network that is loaded stays.
+    `auto` selects the first installed engine. Other names are `rapidocr`, `tesseract`, `tesseract:deu+eng` for
+    languages, and `module:Class` for a custom engine.
     """
-    name = chosen(name)
-    own, _, detail = name.partition(":")
-    if is_theirs(name):
-        return _theirs(name)
-    for candidate in ENGINES if own == "auto" else (own,):
+    name = resolve_engine_name(name)
+    base_name, _, option = name.partition(":")
+    if is_custom_engine(name):
+        return _create_custom(name)
+    for candidate in ENGINES if base_name == "auto" else (base_name,):
         if is_installed(candidate):
-            return _ours(candidate, detail)
-    ways = [ENGINES[own][1]] if own != "auto" else [way for _, way in ENGINES.values()]
-    what = "no OCR engine is" if own == "auto" else f"the OCR engine {own!r} is not"
-    raise NoEngineError(f"{what} installed, and a picture has no words without one; run {', or '.join(ways)}.")
+            return _create_builtin(candidate, option)
+    commands = [ENGINES[base_name][1]] if base_name != "auto" else [command for _, command in ENGINES.values()]
+    problem = "no OCR engine is" if base_name == "auto" else f"the OCR engine {base_name!r} is not"
+    raise NoEngineError(f"{problem} installed, but one is required to read images. Run {', or '.join(commands)}.")
 
 
 @cache
-def _ours(name: str, detail: str) -> OcrEngine:
-    engine: OcrEngine = import_module(ENGINES[name][0]).Engine(*filter(None, [detail]))
+def _create_builtin(name: str, option: str) -> OcrEngine:
+    engine: OcrEngine = import_module(ENGINES[name][0]).Engine(*filter(None, [option]))
     return engine
 
 
 @cache
-def _theirs(name: str) -> OcrEngine:
-    return _class_of(name)()
+def _create_custom(name: str) -> OcrEngine:
+    return _import_class(name)()
 
 
-def is_theirs(name: str) -> bool:
-    """Tell an engine that is not ours, by `module:Class`."""
+def is_custom_engine(name: str) -> bool:
+    """Return whether a name refers to a custom engine (`module:Class`)."""
     return name.partition(":")[0] not in ("auto", *ENGINES)
 
 
-def refuse_unknown(name: str) -> None:
-    """Refuse a name that no engine has, before any work begins; the engine need not be installed here."""
-    name = chosen(name)
-    if is_theirs(name):
-        _class_of(name)
+def check_engine_name(name: str) -> None:
+    """Raise `OcrError` if no engine has this name. A built-in engine need not be installed."""
+    name = resolve_engine_name(name)
+    if is_custom_engine(name):
+        _import_class(name)
 
 
-def chosen(name: str) -> str:
-    """Give the name of the engine meant: where it is left open, the one that this process's variable names."""
-    name = os.environ.get(CHOICE) or name if name == "auto" else name
-    own, _, detail = name.partition(":")
-    if detail and own in ("auto", "rapidocr"):
-        raise OcrError(f"{name!r}: {own} takes no language; tesseract does, as in tesseract:deu+eng.")
+def resolve_engine_name(name: str) -> str:
+    """Replace `auto` by the engine named in `FORMNET_OCR`, if set."""
+    name = os.environ.get(ENGINE_VARIABLE) or name if name == "auto" else name
+    base_name, _, option = name.partition(":")
+    if option and base_name in ("auto", "rapidocr"):
+        raise OcrError(f"{name!r}: {base_name} does not accept a language. Use tesseract, as in tesseract:deu+eng.")
     return name
 
 
-def _class_of(name: str) -> Callable[[], OcrEngine]:
+def _import_class(name: str) -> Callable[[], OcrEngine]:
     module, _, attribute = name.partition(":")
     if not attribute:
-        known = f"auto, {', '.join(ENGINES)}, tesseract:deu+eng for languages, and your own as module:Class"
-        raise OcrError(f"there is no OCR engine {name!r}; known are {known}.")
+        available = f"auto, {', '.join(ENGINES)}, tesseract:deu+eng for languages, module:Class for a custom engine"
+        raise OcrError(f"unknown OCR engine {name!r}. Available: {available}.")
     try:
-        found: Callable[[], OcrEngine] = getattr(import_module(module), attribute)
+        engine_class: Callable[[], OcrEngine] = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise OcrError(f"the OCR engine {name!r} cannot be imported: {error}.") from error
-    return found
+    return engine_class
 
 
 def is_installed(name: str) -> bool:
-    """Tell whether an engine is there."""
+    """Return whether a built-in engine is installed."""
     if name == "tesseract":
         return which("tesseract") is not None
     return find_spec("rapidocr") is not None and find_spec("onnxruntime") is not None

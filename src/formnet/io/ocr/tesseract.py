@@ -1,4 +1,4 @@
-"""Tesseract, run as a program: its table of words, parsed."""
+"""Tesseract engine, run as a subprocess with TSV output."""
 
 import csv
 import os
@@ -10,63 +10,65 @@ from PIL import Image
 
 from formnet.document.boxes import Box
 from formnet.errors import OcrError
-from formnet.io.ocr import Reading
+from formnet.io.ocr import OcrResult
 
-#: A page that takes longer is given up.
-SECONDS = 120
-#: Small print is read better larger: shorter sides than this are doubled, unless Tesseract would refuse the longer.
-SMALL_SIDE, LARGEST_SIDE = 1000, 32_767
-#: Dots an inch. Told none, Tesseract guesses from the letters, and loses words where the guess is poor.
-RESOLUTION = 300
+#: Default timeout per page in seconds.
+TIMEOUT = 120
+#: Images with a side shorter than this are upscaled by 2, which improves recognition of small print.
+UPSCALE_BELOW = 1000
+#: Longest side in pixels that Tesseract accepts.
+MAX_SIDE = 32_767
+#: Resolution passed to Tesseract. Without it, Tesseract estimates one and loses words if the estimate is wrong.
+DPI = 300
 
 
 class Engine:
-    """Tesseract with its English data, unless another language is named."""
+    """Tesseract with its English model, unless another language is given."""
 
-    def __init__(self, language: str = "eng", seconds: float = SECONDS) -> None:
-        self.language, self.seconds = language, seconds
+    def __init__(self, language: str = "eng", timeout: float = TIMEOUT) -> None:
+        self.language, self.timeout = language, timeout
 
     @cached_property
     def name(self) -> str:
-        """The program's own name and version."""
-        first = self._run(["tesseract", "--version"], b"").partition("\n")[0]
-        return first.strip() or "tesseract"
+        """Program name and version."""
+        first_line = self._run(["tesseract", "--version"], b"").partition("\n")[0]
+        return first_line.strip() or "tesseract"
 
-    def read(self, image: Image.Image) -> Reading:
-        """Read words; boxes are in the picture's pixels."""
-        scale = 2 if min(image.size) < SMALL_SIDE and 2 * max(image.size) <= LARGEST_SIDE else 1
+    def read(self, image: Image.Image) -> OcrResult:
+        """Recognize the words of an image; boxes are in pixels."""
+        scale = 2 if min(image.size) < UPSCALE_BELOW and 2 * max(image.size) <= MAX_SIDE else 1
         gray = image.convert("L")
         if scale > 1:
             gray = gray.resize((gray.width * scale, gray.height * scale), Image.Resampling.BICUBIC)
         png = BytesIO()
         gray.save(png, "PNG", compress_level=1)
-        command = ["tesseract", "-", "-", "-l", self.language, "--dpi", str(RESOLUTION), "tsv"]
-        return parse(self._run(command, png.getvalue()), scale)
+        command = ["tesseract", "-", "-", "-l", self.language, "--dpi", str(DPI), "tsv"]
+        return parse_tsv(self._run(command, png.getvalue()), scale)
 
     def _run(self, command: list[str], data: bytes) -> str:
         try:
-            done = subprocess.run(  # noqa: S603
+            process = subprocess.run(  # noqa: S603
                 command,
                 input=data,
                 capture_output=True,
-                timeout=self.seconds,
+                timeout=self.timeout,
                 check=False,
-                # One page is not worth two threads that wait for each other.
+                # Threads do not speed up a single page.
                 env={**os.environ, "OMP_THREAD_LIMIT": "1"},
             )
         except subprocess.TimeoutExpired as error:
-            raise OcrError(f"tesseract took longer than {self.seconds:g} seconds over a page.") from error
+            raise OcrError(f"tesseract timed out after {self.timeout:g} seconds.") from error
         except OSError as error:
             raise OcrError(f"tesseract cannot be run: {error}.") from error
-        if done.returncode:
-            reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            told = reason[-1].rstrip(".") if reason else f"exit code {done.returncode}"
-            raise OcrError(f"tesseract failed: {told}. Try --ocr rapidocr, or save the picture anew.")
-        return done.stdout.decode("utf-8", "replace")
+        if process.returncode:
+            lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+            reason = lines[-1].rstrip(".") if lines else f"exit code {process.returncode}"
+            raise OcrError(f"tesseract failed: {reason}. Try --ocr rapidocr, or re-save the image.")
+        return process.stdout.decode("utf-8", "replace")
 
 
-def parse(table: str, scale: float = 1) -> Reading:
-    """Read Tesseract's TSV: rows of level 5 are words, and a confidence of −1 is none."""
+def parse_tsv(table: str, scale: float = 1) -> OcrResult:
+    """Parse Tesseract's TSV output; rows of level 5 are words, and a confidence of -1 (unknown) becomes 0."""
     texts: list[str] = []
     boxes: list[Box] = []
     confidences: list[float] = []
@@ -77,4 +79,4 @@ def parse(table: str, scale: float = 1) -> Reading:
         texts.append(row["text"])
         boxes.append((x, y, x + w, y + h))
         confidences.append(min(max(float(row["conf"]) / 100, 0.0), 1.0))
-    return Reading(texts, boxes, confidences)
+    return OcrResult(texts, boxes, confidences)

@@ -1,4 +1,4 @@
-"""A file → Documents. One file a format; what a file is, its first bytes say, and its name only where they do not."""
+"""Read files into documents; one module per file type, imported on first use."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -7,59 +7,50 @@ from pathlib import Path
 
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.io.date_ranges import split_ranges
-from formnet.io.images import refuse_large
+from formnet.io.date_ranges import split_date_ranges
+from formnet.io.file_types import SUFFIXES, detect_file_type
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits, check_file
 from formnet.io.ocr import OcrEngine, find_engine
 
-#: First bytes → module here.
-_MAGIC = (
-    (b"%PDF-", "pdf"),
-    (b"\x89PNG", "image"),
-    (b"\xff\xd8\xff", "image"),
-    (b"II*\0", "image"),
-    (b"MM\0*", "image"),
-    (b"II+\0", "image"),
-    (b"MM\0+", "image"),
-    (b"GIF8", "image"),
-    (b"BM", "image"),
-    (b"PAR1", "parquet"),
-    (b"\x1f\x8b", "jsonl"),
-)
-#: Modules that look at pictures, and so may need an engine.
-_SEEING = ("pdf", "image")
-#: Modules whose files hold documents of our own: many, and with words that others may know by number.
-_OWN = ("jsonl", "parquet")
-#: What files with fields on them are usually called: what a folder is searched for.
-SUFFIXES = (
-    ".pdf", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif",
-    ".hocr", ".html", ".htm", ".xml", ".alto", ".json", ".jsonl", ".jsonl.gz", ".parquet",
-)  # fmt: skip
+#: File types that may require an OCR engine.
+_OCR_TYPES = ("pdf", "image")
+#: File types that hold many FormNet documents.
+_DOCUMENT_TYPES = ("jsonl", "parquet")
 
 
-def read(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document]:
-    """Give the documents in a file; pictures are read by the OCR engine given or named.
+def read(path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
+    """Iterate over the documents in a file.
 
-    A PDF, a picture or a page of markup is one document; JSONL and Parquet hold many, and those keep their words as
-    they are, since others may know them by number.
+    A PDF, image, markup file or OCR service response is one document; JSONL and Parquet files hold many. Words printed
+    as a date range are split, except in FormNet documents, where other data may refer to words by number.
+
+    Args:
+        path: The file to read. Its type is detected from its content.
+        ocr: The OCR engine for images and scanned PDF pages, or its name.
+        limits: Limits on the input.
     """
-    return map(_raise_if_error, read_each(path, ocr))
+    return map(_raise_if_error, read_each(path, ocr, limits))
 
 
-def read_each(path: str | Path, ocr: str | OcrEngine = "auto") -> Iterator[Document | DocumentError]:
-    """Give the same, and in place of each of many documents that cannot be had, why."""
+def read_each(
+    path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS
+) -> Iterator[Document | DocumentError]:
+    """Iterate over the documents in a file like `read`, yielding the error for each invalid JSONL or Parquet record."""
     path = Path(path)
-    refuse_large(path)
-    kind = kind_of(path)
-    module = import_module(f"{__name__}.{kind}")
-    if kind in _OWN:
-        each: Iterator[Document | DocumentError] = module.each(path)
-        return each
-    if kind in _SEEING:
-        # An engine is not looked for unless it is needed.
-        documents: Iterator[Document] = module.read(path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr)
+    check_file(path, limits)
+    file_type = detect_file_type(path)
+    module = import_module(f"{__name__}.{file_type}")
+    if file_type in _DOCUMENT_TYPES:
+        records: Iterator[Document | DocumentError] = module.read_each(path, limits)
+        return records
+    if file_type in _OCR_TYPES:
+        # Passed as a function, because files with a text layer do not require an engine.
+        documents: Iterator[Document] = module.read(
+            path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr, limits
+        )
     else:
-        documents = module.read(path)
-    return documents if kind == "cloud" else map(split_ranges, documents)
+        documents = module.read(path, limits)
+    return documents if file_type == "cloud" else map(split_date_ranges, documents)
 
 
 def _raise_if_error(document: Document | DocumentError) -> Document:
@@ -68,47 +59,25 @@ def _raise_if_error(document: Document | DocumentError) -> Document:
     return document
 
 
-def read_one(path: str | Path, ocr: str | OcrEngine = "auto") -> Document:
-    """Give the one document in a file."""
-    documents = list(islice(read(path, ocr), 2))
+def read_one(path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS) -> Document:
+    """Read a file that holds exactly one document."""
+    documents = list(islice(read(path, ocr, limits), 2))
     if len(documents) != 1:
-        raise DocumentError(f"{path}: holds {'several documents' if documents else 'no document'}, not just one.")
+        raise DocumentError(
+            f"{path}: holds {'several documents' if documents else 'no document'}; expected exactly one."
+        )
     return documents[0]
 
 
-def count_documents(path: str | Path) -> int:
-    """Count the documents in a file without reading what they say."""
-    kind = kind_of(Path(path))
-    if kind not in _OWN:
+def count_documents(path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> int:
+    """Count the documents in a file without parsing them."""
+    file_type = detect_file_type(Path(path))
+    if file_type not in _DOCUMENT_TYPES:
         return 1
-    counted: int = import_module(f"{__name__}.{kind}").count(Path(path))
-    return counted
+    count: int = import_module(f"{__name__}.{file_type}").count(Path(path), limits)
+    return count
 
 
-def readable(folder: Path) -> list[Path]:
-    """List what a folder holds that can be read, by its names, in a stable order."""
+def find_files(folder: Path) -> list[Path]:
+    """List the files in a directory tree that have a supported suffix, sorted."""
     return sorted(file for file in folder.rglob("*") if file.name.lower().endswith(SUFFIXES) and file.is_file())
-
-
-def kind_of(path: Path) -> str:
-    """Name the reader for a file."""
-    with path.open("rb") as file:
-        first = file.read(1024)
-    for magic, kind in _MAGIC:
-        if first.startswith(magic):
-            return kind
-    if first[:4] == b"RIFF" and first[8:12] == b"WEBP":
-        return "image"
-    text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"<") or first.startswith((b"\xff\xfe<", b"\xfe\xff\0<")):
-        return "markup"
-    if text.startswith((b"{", b"[")) or first.startswith((b"\xff\xfe{", b"\xff\xfe[", b"\xfe\xff\0{", b"\xfe\xff\0[")):
-        return "jsonl" if path.name.lower().endswith(".jsonl") else "cloud"
-    if b"%PDF-" in first:  # some have a little before it
-        return "pdf"
-    if path.name.lower().endswith(".jsonl"):
-        return "jsonl"
-    raise DocumentError(
-        f"{path}: is none of the kinds that can be read: PDF, picture, hOCR, ALTO, PAGE XML, "
-        "an OCR service's JSON, or FormNet's own JSONL or Parquet."
-    )

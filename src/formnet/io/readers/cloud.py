@@ -1,4 +1,4 @@
-"""What OCR services answer, kept as JSON; a document of our own may stand alone in a file too."""
+"""JSON files: responses of OCR services, or a single FormNet document."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,40 +6,40 @@ from typing import Any
 
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.io.date_ranges import split_ranges
+from formnet.io.date_ranges import split_date_ranges
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.readers import azure, document_ai, textract
-from formnet.io.readers.fields import called
-from formnet.io.readers.jsonl import Line, from_json, loads
-from formnet.io.readers.pages import read_whole
+from formnet.io.readers.fields import type_name
+from formnet.io.readers.jsonl import Line, from_json, parse_json
+from formnet.io.readers.pages import read_bytes
 
 _SERVICES = (textract, azure, document_ai)
 
 
-def read(path: Path) -> Iterator[Document]:
-    """Give the file as one document."""
-    raw = read_whole(path)
+def read(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
+    """Read a file as one document."""
+    raw = read_bytes(path, limits)
     try:
-        data = loads(Line(path, 1, raw))
+        data = parse_json(Line(path, 1, raw))
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from error
     del raw
-    yield parse(data, path)
+    yield parse(data, path, limits)
 
 
-def parse(data: Any, path: Path) -> Document:
-    """Give the document that parsed JSON says, by whoever wrote it."""
+def parse(data: Any, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Document:
+    """Build a document from the parsed JSON of any supported service, or of FormNet."""
     for service in _SERVICES:
-        if service.wrote(data):
-            document: Document = service.parse(data, path)
-            return split_ranges(document)
+        if service.is_response(data):
+            document: Document = service.parse(data, path, limits)
+            return split_date_ranges(document)
     if isinstance(data, dict) and ("pages" in data or {"words", "boxes"} <= data.keys()):
         try:
-            return from_json(data, base=path.parent)
+            return from_json(data, base=path.parent, limits=limits)
         except DocumentError as error:
             raise type(error)(f"{path}: {error}") from error
-    known = ", ".join(service.READ_BY for service in _SERVICES)
-    held = f"an object with {', '.join(map(repr, list(data)[:4]))}" if isinstance(data, dict) else called(data)
+    supported = ", ".join(service.TEXT_SOURCE for service in _SERVICES)
+    found = f"an object with {', '.join(map(repr, list(data)[:4]))}" if isinstance(data, dict) else type_name(data)
     raise DocumentError(
-        f"{path}: is JSON, but of no kind that can be read: known are answers of {known}, and FormNet's own documents. "
-        f"This is {held[:200]}."
+        f"{path}: unsupported JSON: {found[:200]}. Supported are responses of {supported}, and FormNet documents."
     )

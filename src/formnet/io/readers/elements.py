@@ -1,4 +1,4 @@
-"""XML from strangers → elements, and the numbers that their attributes hold."""
+"""Parse untrusted XML, and numbers in its attributes."""
 
 import math
 from pathlib import Path
@@ -14,43 +14,43 @@ if TYPE_CHECKING:
 
 
 def parse_xml(raw: bytes, path: Path) -> "Element":
-    """Give the root of a file's elements; a document type is refused, since nothing good hides in it."""
+    """Parse XML and return the root element; raise `DocumentError` if it has a DOCTYPE or entities."""
     try:
         root: Element = fromstring(raw, forbid_dtd=True)
     except DefusedXmlException as error:
         raise DocumentError(
-            f"{path}: declares a document type or entities, which could reach other files; remove the DOCTYPE."
+            f"{path}: declares a DOCTYPE or entities, which could reference other files. Remove the DOCTYPE."
         ) from error
-    except (ParseError, LookupError, ValueError) as error:  # the last two are of encodings
+    except (ParseError, LookupError, ValueError) as error:  # LookupError and ValueError: unsupported encodings
         raise DocumentError(f"{path}: is not well-formed XML: {error}.") from error
     return root
 
 
-def name_of(element: "Element") -> str:
-    """Give an element's name without its namespace, which changes with every version of a format."""
+def local_name(element: "Element") -> str:
+    """Return the name of an element without its namespace, which differs between versions of a format."""
     return element.tag.rpartition("}")[2]
 
 
 def get_number(element: "Element", attribute: str, where: str) -> float:
-    """Give the number that an attribute holds."""
+    """Return the number in an attribute; raise `DocumentError` if it is missing."""
     number = find_number(element, attribute, where)
     if number is None:
-        raise DocumentError(f"{where}: <{name_of(element)}> has no {attribute}.")
+        raise DocumentError(f"{where}: <{local_name(element)}> has no {attribute}.")
     return number
 
 
 def find_number(element: "Element", attribute: str, where: str) -> float | None:
-    """Give the number that an attribute holds, or nothing if it is not there."""
+    """Return the number in an attribute, or None if it is missing."""
     text = element.get(attribute)
     return None if text is None else to_number(text, f"{where}: {attribute}")
 
 
 def to_number(text: str, where: str) -> float:
-    """Give the number that is written."""
+    """Parse a finite number."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise DocumentError(f"{where} should be a number, not {text[:40]!r}.")
+        raise DocumentError(f"{where} must be a number, not {text[:40]!r}.")
     return number

@@ -1,63 +1,70 @@
-"""What JSON from strangers holds under its keys, of the type it should be, or a refusal that says where."""
+"""Typed access to the values of untrusted JSON."""
 
 import math
 from typing import Any, TypeVar
 
 from formnet.errors import DocumentError
 
-Kind = TypeVar("Kind")
+ValueType = TypeVar("ValueType")
 
-_CALLED = {list: "a list", dict: "an object", str: "a string", int: "a whole number", float: "a number", bool: "a bool"}
+_TYPE_NAMES = {
+    list: "a list",
+    dict: "an object",
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "a boolean",
+}
 
 
-def find(data: Any, key: str, kind: type[Kind], where: str) -> Kind | None:
-    """Give what stands under a key, or nothing where it is missing or null."""
-    value = _value(data, key, where)
+def find(data: Any, key: str, value_type: type[ValueType], where: str) -> ValueType | None:
+    """Return the value under a key, or None if it is missing or null."""
+    value = _get_value(data, key, where)
     if value is None:
         return None
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise DocumentError(f"{where}: {key!r} should be {_CALLED[kind]}, not {called(value)}.")
+    if not isinstance(value, value_type) or isinstance(value, bool):
+        raise DocumentError(f"{where}: {key!r} must be {_TYPE_NAMES[value_type]}, not {type_name(value)}.")
     return value
 
 
-def get(data: Any, key: str, kind: type[Kind], where: str) -> Kind:
-    """Give what stands under a key that must be there."""
-    value = find(data, key, kind, where)
+def get(data: Any, key: str, value_type: type[ValueType], where: str) -> ValueType:
+    """Return the value under a key; raise `DocumentError` if it is missing or null."""
+    value = find(data, key, value_type, where)
     if value is None:
         raise DocumentError(f"{where}: {key!r} is missing.")
     return value
 
 
 def find_number(data: Any, key: str, where: str) -> float | None:
-    """Give the number under a key, or nothing where it is missing or null."""
-    value = _value(data, key, where)
+    """Return the number under a key, or None if it is missing or null."""
+    value = _get_value(data, key, where)
     return None if value is None else to_number(value, f"{where}: {key!r}")
 
 
 def get_number(data: Any, key: str, where: str) -> float:
-    """Give the number under a key that must be there."""
-    return to_number(_value(data, key, where), f"{where}: {key!r}")
+    """Return the number under a key; raise `DocumentError` if it is missing or null."""
+    return to_number(_get_value(data, key, where), f"{where}: {key!r}")
 
 
 def to_number(value: object, where: str) -> float:
-    """Give a number as a float; true and false, and numbers too large for one, are none."""
+    """Convert a JSON number to a float; raise `DocumentError` for other types, booleans included, and overflow."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DocumentError(f"{where} should be a number, not {called(value)}.")
+        raise DocumentError(f"{where} must be a number, not {type_name(value)}.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise DocumentError(f"{where} is too large a number.")
+        raise DocumentError(f"{where} is too large.")
     return number
 
 
-def called(value: object) -> str:
-    """Name what a value is, in JSON's terms."""
-    return "nothing" if value is None else _CALLED.get(type(value), type(value).__name__)
+def type_name(value: object) -> str:
+    """Return the JSON type of a value, with its article."""
+    return "null" if value is None else _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
-def _value(data: Any, key: str, where: str) -> object:
+def _get_value(data: Any, key: str, where: str) -> object:
     if not isinstance(data, dict):
-        raise DocumentError(f"{where}: an object with {key!r} should be here, not {called(data)}.")
+        raise DocumentError(f"{where}: expected an object with {key!r}, not {type_name(data)}.")
     return data.get(key)

@@ -1,4 +1,4 @@
-"""Pictures: scans and photographs, read by an OCR engine, one page a frame."""
+"""Image files, read by an OCR engine; one page per frame."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,32 +8,33 @@ from PIL import Image
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import OcrError
-from formnet.io.images import frames
+from formnet.io.images import iter_frames
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.ocr import OcrEngine
 
 
-def read(path: Path, engine: Callable[[], OcrEngine]) -> Iterator[Document]:
-    """Give the file as one document."""
+def read(path: Path, engine: Callable[[], OcrEngine], limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
+    """Read a file as one document."""
     builder = DocumentBuilder(str(path))
-    for number, image in enumerate(frames(path)):
-        add_picture(builder, image, engine(), path, number)
+    for number, image in enumerate(iter_frames(path, limits)):
+        add_image_page(builder, image, engine(), path, number)
     yield builder.build()
 
 
-def add_picture(
-    builder: DocumentBuilder, image: Image.Image, engine: OcrEngine, path: Path, frame: int, unit: float = 1.0
+def add_image_page(
+    builder: DocumentBuilder, image: Image.Image, engine: OcrEngine, path: Path, frame: int, scale: float = 1.0
 ) -> None:
-    """Add a page with the words that an engine sees on its picture; a pixel is so many units of the page."""
+    """Add a page with the words that an engine recognizes on its image; `scale` is page units per pixel."""
     try:
-        seen = engine.read(image)
+        result = engine.read(image)
     except OcrError as error:
         raise OcrError(f"{path}, page {frame + 1}: {error}") from error
     builder.add_page(
-        seen.texts,
-        [[side * unit for side in box] for box in seen.boxes],
-        image.width * unit,
-        image.height * unit,
-        confidences=seen.confidences,
+        result.texts,
+        [[coordinate * scale for coordinate in box] for box in result.boxes],
+        image.width * scale,
+        image.height * scale,
+        confidences=result.confidences,
         image=path,
         frame=frame,
         text_source=engine.name,

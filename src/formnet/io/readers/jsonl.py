@@ -1,33 +1,31 @@
-"""Our own JSON: one document a line, plain or gzipped.
+"""FormNet JSON: one document per line, optionally compressed with gzip.
 
     {"schema": "formnet.document/1", "id": "a", "pages": [{"width": 612, "height": 792,
      "words": ["Total", "9.00"], "boxes": [[10, 10, 60, 20], [70, 10, 99, 20]]}],
      "entities": [{"label": "total", "words": [1]}], "links": [], "fields": {"total": "9.00"}}
 
-Everything but pages may be left out; a document of one page may put the page's keys beside `id`.
+`id` and `pages` are required. A document of one page may have the keys of the page next to `id` instead of `pages`.
 """
 
 import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from formnet.document import SCHEMA, Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError, LimitError
-from formnet.io import images
-from formnet.io.readers.fields import called, find_number
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
+from formnet.io.readers.fields import find_number, type_name
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 
-#: A line is a document: eleven thousand words take about half a megabyte.
-LONGEST_LINE = 64 * 2**20
-
 
 class Line(NamedTuple):
-    """One line of a file, still unread."""
+    """A line of a file, not yet parsed."""
 
     file: Path
     number: int
@@ -35,9 +33,9 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What the line says."""
+        """The decoded line."""
         try:
-            # The first line may begin with a mark of its encoding, and be all that there is.
+            # Only the first line can have a byte order mark. UTF-16 is supported for files of a single line.
             return self.raw.decode(json.detect_encoding(self.raw) if self.number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             raise DocumentError(f"is not UTF-8: {error}.") from error
@@ -46,167 +44,199 @@ class Line(NamedTuple):
         return f"{self.file}, line {self.number}"
 
 
-def each(path: Path) -> Iterator[Document | DocumentError]:
-    """Give the documents in a file, one at a time, or why one cannot be had; those after it go on."""
+def read_each(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document | DocumentError]:
+    """Iterate over the documents in a file, yielding the error for each invalid line."""
     try:
-        for line in lines(path):
+        for line in iter_lines(path, limits):
             try:
-                yield parse(line)
+                yield parse(line, limits)
             except DocumentError as error:
                 yield error
-    except DocumentError as error:  # and what would follow is lost, too
+    except DocumentError as error:  # ends the iteration: the following lines cannot be read
         yield error
 
 
-def count(path: Path) -> int:
+def count(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> int:
     """Count the documents in a file."""
-    return sum(1 for _ in lines(path))
+    return sum(1 for _ in iter_lines(path, limits))
 
 
-def lines(path: Path) -> Iterator[Line]:
-    """Give the lines of a file, none longer than the limit even when unpacked."""
+def iter_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Line]:
+    """Iterate over the non-blank lines of a file, decompressed if necessary."""
     with path.open("rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"  # whatever it is called
-    with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
-        number = 0
-        while True:
-            number += 1
-            try:
-                raw = file.readline(LONGEST_LINE + 1)
-            except (OSError, EOFError, zlib.error) as error:
-                raise DocumentError(f"{path}, line {number}: cannot be unpacked: {error}.") from error
-            if len(raw) > LONGEST_LINE:
-                raise LimitError(f"{path}, line {number}: is longer than {LONGEST_LINE >> 20} MiB; split the document.")
-            if not raw:
-                return
-            if raw.strip():
-                yield Line(path, number, raw)
+        is_gzip = file.read(2) == b"\x1f\x8b"  # regardless of the suffix
+    number = 0
+    with gzip.open(path, "rb") if is_gzip else path.open("rb") as file:
+        try:
+            for number, (_, raw) in enumerate(split_lines(file, limits), 1):
+                if raw is None:
+                    limit = f"{limits.max_line_bytes >> 20} MiB (the limit)"
+                    raise LimitError(f"{path}, line {number}: longer than {limit}. Split the document.")
+                if raw.strip():
+                    yield Line(path, number, raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DocumentError(f"{path}, line {number + 1}: cannot be decompressed: {error}.") from error
 
 
-def parse(line: Line) -> Document:
-    """Give the document that a line says."""
+def split_lines(
+    file: BinaryIO | BufferedIOBase, limits: ReadLimits = DEFAULT_LIMITS, position: int = 0
+) -> Iterator[tuple[int, bytes | None]]:
+    """Iterate over the lines of an open file: the position of the first byte, counted from `position`, and the content.
+
+    The content of a line over the limit is None; the rest of the line is skipped when the iteration continues.
+    """
+    while raw := file.readline(limits.max_line_bytes + 1):
+        is_too_long = len(raw) > limits.max_line_bytes
+        yield position, None if is_too_long else raw
+        position += len(raw)
+        if is_too_long and not raw.endswith(b"\n"):
+            position += skip_line(file)
+
+
+def skip_line(file: BinaryIO | BufferedIOBase) -> int:
+    """Advance an open file to the next line, and return the number of bytes skipped."""
+    skipped = 0
+    while raw := file.readline(2**20):
+        skipped += len(raw)
+        if raw.endswith(b"\n"):
+            break
+    return skipped
+
+
+def parse(line: Line, limits: ReadLimits = DEFAULT_LIMITS) -> Document:
+    """Parse the document on a line."""
     try:
-        return from_json(loads(line), base=line.file.parent)
+        return from_json(parse_json(line), base=line.file.parent, limits=limits)
     except DocumentError as error:
         raise type(error)(f"{line}: {error}") from error
 
 
-def from_json(data: Any, base: Path | None = None, *, words_only: bool = False) -> Document:
-    """Give the document that parsed JSON says; a relative image path is taken from `base`, and no image without it.
+def from_json(
+    data: Any, base: Path | None = None, *, words_only: bool = False, limits: ReadLimits = DEFAULT_LIMITS
+) -> Document:
+    """Build a document from parsed JSON.
 
-    With `words_only`, what is known of it already (entities, links, fields) is not looked at.
+    Args:
+        data: The parsed JSON.
+        base: Directory that image paths are relative to. Without it, images are dropped.
+        words_only: Ignore annotations: entities, links and fields.
+        limits: Limits on the input.
     """
     if not isinstance(data, dict):
-        raise DocumentError(f"a document is a JSON object, not {called(data)}.")
+        raise DocumentError(f"a document is a JSON object, not {type_name(data)}.")
     schema = data.get("schema", SCHEMA)
     if schema != SCHEMA:
-        raise DocumentError(f"schema {schema!r} is not known here; this version reads {SCHEMA!r}.")
+        raise DocumentError(f"unknown schema {schema!r}; this version reads {SCHEMA!r}.")
     name = data.get("id")
     if not isinstance(name, str) or not name:
-        raise DocumentError(f"a document needs an 'id' that is a string, not {called(name)}.")
-    refuse_surrogates([name], name)
+        raise DocumentError(f"a document needs an 'id' that is a string, not {type_name(name)}.")
+    check_surrogates([name], name)
     builder = DocumentBuilder(name)
-    pages = [data] if "words" in data else _items(data, "pages", name)
-    if len(pages) > images.MOST_PAGES:
-        raise LimitError(f"document {name!r}: has {len(pages):,} pages; the limit is {images.MOST_PAGES:,}. Split it.")
+    pages = [data] if "words" in data else _get_list(data, "pages", name)
+    if len(pages) > limits.max_pages:
+        raise LimitError(f"document {name!r}: {len(pages):,} pages (limit {limits.max_pages:,}). Split the document.")
     for page in pages:
         builder.add_page(
-            _texts(page, name),
-            _items(page, "boxes", name),
+            _parse_texts(page, name),
+            _get_list(page, "boxes", name),
             find_number(page, "width", f"document {name!r}"),
             find_number(page, "height", f"document {name!r}"),
             confidences=page.get("confidences"),
-            image=_image(page, base, name),
-            frame=_frame(page, name),
-            text_source=_read_by(page, name),
+            image=_parse_image(page, base, name),
+            frame=_parse_frame(page, name),
+            text_source=_parse_text_source(page, name),
         )
     if words_only:
         return builder.build()
-    for entity in _items(data, "entities", name, optional=True):
-        builder.add_entity(*_entity(entity, name))
-    for link in _items(data, "links", name, optional=True):
-        if not _are(link, int) or len(link) != 2:
+    for entity in _get_list(data, "entities", name, optional=True):
+        builder.add_entity(*_parse_entity(entity, name))
+    for link in _get_list(data, "links", name, optional=True):
+        if not _is_list_of(link, int) or len(link) != 2:
             raise DocumentError(f"document {name!r}: a link is two entity numbers, not {link!r}.")
         builder.add_link(*link)
-    return builder.build(_fields(data, name))
+    return builder.build(_parse_fields(data, name))
 
 
-def _entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
-    if not isinstance(entity, dict) or not isinstance(entity.get("label"), str) or not _are(entity.get("words"), int):
+def _parse_entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
+    if (
+        not isinstance(entity, dict)
+        or not isinstance(entity.get("label"), str)
+        or not _is_list_of(entity.get("words"), int)
+    ):
         raise DocumentError(f"document {name!r}: an entity needs a 'label' and 'words', a list of word numbers.")
-    refuse_surrogates([entity["label"]], name)
+    check_surrogates([entity["label"]], name)
     return entity["label"], entity["words"], find_number(entity, "score", f"document {name!r}")
 
 
-def loads(line: Line) -> Any:
-    """Give the JSON that a line holds; numbers that JSON does not have, and nesting without end, are refused."""
+def parse_json(line: Line) -> Any:
+    """Parse the JSON on a line; raise `DocumentError` if it is invalid, holds NaN or infinity, or nests too deeply."""
     try:
-        return json.loads(line.text, parse_constant=_refuse_constant)
+        return json.loads(line.text, parse_constant=_raise_constant)
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"is not JSON: {error}.") from error
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON has")
+def _raise_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
-def _items(data: Any, key: str, name: str, *, optional: bool = False) -> Sequence[Any]:
+def _get_list(data: Any, key: str, name: str, *, optional: bool = False) -> Sequence[Any]:
     value = data.get(key) if isinstance(data, dict) else None
     if value is None and optional:
         return ()
     if not isinstance(value, list):
-        raise DocumentError(f"document {name!r}: {key!r} should be a list, not {called(value)}.")
+        raise DocumentError(f"document {name!r}: {key!r} must be a list, not {type_name(value)}.")
     return value
 
 
-def _texts(page: Any, name: str) -> Sequence[str]:
-    texts = _items(page, "words", name)
+def _parse_texts(page: Any, name: str) -> Sequence[str]:
+    texts = _get_list(page, "words", name)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
-            raise DocumentError(f"document {name!r}: word {i} is {text!r}; a word is a string.")
-    refuse_surrogates(texts, name)
+            raise DocumentError(f"document {name!r}: word {i} is {text!r}; a word must be a string.")
+    check_surrogates(texts, name)
     return texts
 
 
-def refuse_surrogates(texts: Iterable[str], name: str) -> None:
-    """Refuse half of a character, which JSON can write and nothing can write again."""
+def check_surrogates(texts: Iterable[str], name: str) -> None:
+    """Raise `DocumentError` for lone surrogates, which JSON can represent but UTF-8 cannot."""
     for text in texts:
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise DocumentError(f"document {name!r}: {text!r} holds half of a surrogate pair.")
+            raise DocumentError(f"document {name!r}: {text!r} holds a lone surrogate.")
 
 
-def _image(page: Any, base: Path | None, name: str) -> Path | None:
+def _parse_image(page: Any, base: Path | None, name: str) -> Path | None:
     value = page.get("image")
     if value is None:
         return None
     if not isinstance(value, str) or "\0" in value:
-        raise DocumentError(f"document {name!r}: 'image' should be a path, not {value!r}.")
+        raise DocumentError(f"document {name!r}: 'image' must be a path, not {value!r}.")
     return None if base is None else base / value
 
 
-def _frame(page: Any, name: str) -> int:
+def _parse_frame(page: Any, name: str) -> int:
     value = page.get("frame") or 0
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise DocumentError(f"document {name!r}: 'frame' should be the number of a page in its file, not {value!r}.")
+        raise DocumentError(f"document {name!r}: 'frame' must be the number of a page in its file, not {value!r}.")
     return value
 
 
-def _read_by(page: Any, name: str) -> str | None:
+def _parse_text_source(page: Any, name: str) -> str | None:
     value = page.get("text_source")
     if value is not None and not isinstance(value, str):
-        raise DocumentError(f"document {name!r}: 'text_source' should be a name, not {value!r}.")
+        raise DocumentError(f"document {name!r}: 'text_source' must be a string, not {value!r}.")
     if value is not None:
-        refuse_surrogates([value], name)
+        check_surrogates([value], name)
     return value
 
 
-def _fields(data: Any, name: str) -> dict[str, str]:
+def _parse_fields(data: Any, name: str) -> dict[str, str]:
     fields = data.get("fields") or {}
-    if not isinstance(fields, dict) or not _are(list(fields.values()), str):
-        raise DocumentError(f"document {name!r}: 'fields' should map names to strings.")
-    refuse_surrogates([*fields, *fields.values()], name)
+    if not isinstance(fields, dict) or not _is_list_of(list(fields.values()), str):
+        raise DocumentError(f"document {name!r}: 'fields' must map names to strings.")
+    check_surrogates([*fields, *fields.values()], name)
     return fields
 
 
-def _are(value: Any, kind: type) -> bool:
-    return isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
+def _is_list_of(value: Any, item_type: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, item_type) and not isinstance(item, bool) for item in value)

@@ -1,1 +1,1 @@
-"""Bulk extraction on Ray Data: an archive to Parquet, resumable shard by shard."""
+"""Bulk extraction on Ray Data: documents to Parquet, resumable by shard."""

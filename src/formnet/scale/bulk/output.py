@@ -1,93 +1,103 @@
-"""What a bulk run writes: a part a shard, one row a document; the same documents give the same bytes."""
+"""Output of a bulk run: one part per shard with one row per document; equal documents produce equal bytes."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pyarrow as pa
 from pyarrow.parquet import write_table
+from pydantic import BaseModel
 
 from formnet.document import Document, Entity
-from formnet.extraction.output import entity_answer, is_ambiguous
+from formnet.extraction.output import EntityOutput, entity_output
 from formnet.scale.bulk.storage import StoragePath
 
 ENTITIES, ERRORS = "entities", "errors"
 
-_ENTITY = pa.struct(
-    [
-        ("label", pa.string()),
-        ("text", pa.string()),
-        ("value", pa.string()),
-        ("currency", pa.string()),
-        ("ambiguous", pa.bool_()),
-        ("page", pa.int32()),
-        ("score", pa.float64()),
-        ("ocr_score", pa.float64()),
-        ("review", pa.bool_()),
-        ("words", pa.list_(pa.int32())),
-        ("boxes", pa.list_(pa.list_(pa.float64()))),
-    ]
-)
-SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("source", pa.string()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-        ("pages", pa.int32()),
-        ("words", pa.int32()),
-        ("text_source", pa.list_(pa.string())),
-        ("entities", pa.list_(_ENTITY)),
-    ]
-)
-ERROR_SCHEMA = pa.schema([SCHEMA.field(name) for name in ("id", "source", "reason")])
-
-Row = dict[str, Any]
+_SCALARS = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
 
 
-def found(document: Document, source: str, entities: Sequence[Entity], least: float) -> Row:
-    """Give the row of a document that went well."""
-    return {
-        "id": document.id,
-        "source": source,
-        "status": "ok",
-        "reason": None,
-        "pages": len(document.pages),
-        "words": document.num_words,
-        "text_source": list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
-        "entities": [_entity(entity, least) for entity in entities],
-    }
+class BulkRow(BaseModel):
+    """One document: its entities, or the error that occurred instead."""
+
+    id: str | None
+    source: str
+    status: Literal["ok", "error"]
+    error: str | None = None
+    pages: int | None = None
+    words: int | None = None
+    text_source: list[str] = []
+    entities: list[EntityOutput] = []
 
 
-def failed(name: str | None, source: str, reason: str) -> Row:
-    """Give the row of a document that did not."""
-    empty: Row = {"pages": None, "words": None, "text_source": [], "entities": []}
-    return {"id": name, "source": source, "status": "error", "reason": reason, **empty}
+def arrow_type(annotation: Any) -> pa.DataType:
+    """Return the Arrow type for the annotation of a pydantic field.
+
+    >>> arrow_type(list[int] | None)
+    ListType(list<item: int32>)
+    """
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return arrow_type(arguments[0])
+    if origin in (Union, UnionType):
+        (inner,) = (argument for argument in arguments if argument is not NoneType)
+        return arrow_type(inner)
+    if origin is Literal:
+        return arrow_type(type(arguments[0]))
+    if origin in (list, tuple):
+        return pa.list_(arrow_type(arguments[0]))
+    if is_dataclass(annotation):
+        return pa.struct([(field.name, arrow_type(field.type)) for field in fields(annotation)])
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return pa.struct(_arrow_fields(annotation))
+    return _SCALARS[annotation]
 
 
-def write_part(output: StoragePath, number: int, rows: Sequence[Row]) -> None:
-    """Write a shard's rows; when the entities are there, all of it is."""
+def _arrow_fields(model: type[BaseModel]) -> list[tuple[str, pa.DataType]]:
+    return [(name, arrow_type(field.annotation)) for name, field in model.model_fields.items()]
+
+
+SCHEMA = pa.schema(_arrow_fields(BulkRow))
+ERROR_SCHEMA = pa.schema([SCHEMA.field(name) for name in ("id", "source", "error")])
+
+
+def result_row(document: Document, source: str, entities: Sequence[Entity]) -> BulkRow:
+    """Build the row of a processed document."""
+    return BulkRow(
+        id=document.id,
+        source=source,
+        status="ok",
+        pages=len(document.pages),
+        words=document.num_words,
+        text_source=list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
+        entities=[entity_output(entity) for entity in entities],
+    )
+
+
+def error_row(name: str | None, source: str, error: str) -> BulkRow:
+    """Build the row of a document that could not be processed."""
+    return BulkRow(id=name, source=source, status="error", error=error)
+
+
+def write_part(output: StoragePath, number: int, rows: Sequence[BulkRow]) -> None:
+    """Write the rows of a shard: errors first, so that the part is complete once its entities exist."""
     name = part_name(number)
-    errors = [{key: row[key] for key in ERROR_SCHEMA.names} for row in rows if row["status"] == "error"]
+    errors = [row for row in rows if row.status == "error"]
     if errors:
-        (output / ERRORS / name).write(_parquet(errors, ERROR_SCHEMA))
-    elif (output / ERRORS / name).kind == "file":  # of an attempt that did not get to the end
+        (output / ERRORS / name).write(_to_parquet(errors, ERROR_SCHEMA))
+    elif (output / ERRORS / name).kind == "file":  # left by an attempt that did not finish
         (output / ERRORS / name).delete()
-    (output / ENTITIES / name).write(_parquet(rows, SCHEMA))
+    (output / ENTITIES / name).write(_to_parquet(rows, SCHEMA))
 
 
 def part_name(number: int) -> str:
-    """Name the part that a shard is written to."""
+    """Return the file name of a shard's part."""
     return f"part-{number:07d}.parquet"
 
 
-def _entity(entity: Entity, least: float) -> Row:
-    told = entity_answer(entity, least)
-    ambiguous = is_ambiguous(told["value"])
-    value = told.pop("value") or {}
-    return {**told, "value": value.get("value"), "currency": value.get("currency"), "ambiguous": ambiguous}
-
-
-def _parquet(rows: Sequence[Row], schema: pa.Schema) -> pa.Buffer:
+def _to_parquet(rows: Sequence[BulkRow], schema: pa.Schema) -> pa.Buffer:
     stream = pa.BufferOutputStream()
-    write_table(pa.Table.from_pylist(list(rows), schema), stream, compression="zstd", compression_level=3)
+    table = pa.Table.from_pylist([row.model_dump(include=set(schema.names)) for row in rows], schema)
+    write_table(table, stream, compression="zstd", compression_level=3)
     return stream.getvalue()

@@ -1,4 +1,4 @@
-"""What a person sees of a bulk run: a bar on a terminal, a plain line now and then in a log."""
+"""Progress of a bulk run: a bar on a terminal, otherwise a line every few seconds."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -13,23 +13,23 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class BulkProgress:
-    """Counts shards, documents and errors, and tells how fast it goes and how long it will take."""
+    """Counts of shards, documents and errors, with the throughput and the estimated remaining time."""
 
     def __init__(self, shards: int, *, shown: bool = True) -> None:
         self.shards, self.shown = shards, shown
         self.done = self.documents = self.errors = 0
-        self.begun: float | None = None  # when the first shard was begun, and the last one ended
+        self.started: float | None = None  # start of the first shard, end of the last one
         self.ended = 0.0
-        self.memory_half_way: float | None = None
-        self._told = perf_counter()
+        self.peak_memory_half_way: float | None = None
+        self._last_line = perf_counter()
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
 
     def __enter__(self) -> Self:
         if self.shown and self._console.is_terminal:
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("parts  {task.fields[told]}"), TimeElapsedColumn())
-            self._bar = Progress(*columns, console=self._console)
-            self._bar.add_task("", total=self.shards, told="starting")
+            text = TextColumn("parts  {task.fields[status]}")
+            self._bar = Progress(BarColumn(), MofNCompleteColumn(), text, TimeElapsedColumn(), console=self._console)
+            self._bar.add_task("", total=self.shards, status="starting")
             self._bar.start()
         return self
 
@@ -40,34 +40,34 @@ class BulkProgress:
             self._bar.stop()
 
     @property
-    def per_second(self) -> float:
-        """Documents a second from the beginning of the first shard to the end of the last."""
-        return self.documents / max(self.ended - self.begun, 1e-9) if self.begun is not None else 0.0
+    def documents_per_second(self) -> float:
+        """Documents per second, from the start of the first shard to the end of the last one."""
+        return self.documents / max(self.ended - self.started, 1e-9) if self.started is not None else 0.0
 
     def add(self, documents: int, errors: int, seconds: float) -> None:
-        """Count a shard that took so long and is done just now."""
+        """Count a shard that has just finished after a number of seconds."""
         now = self.ended = perf_counter()
-        self.begun = min(self.begun or now, now - seconds)
+        self.started = min(self.started or now, now - seconds)
         self.done += 1
         self.documents += documents
         self.errors += errors
         if self.done == (self.shards + 1) // 2:
-            self.memory_half_way = most_memory()
+            self.peak_memory_half_way = peak_memory_mb()
         if self._bar:
-            self._bar.update(self._bar.task_ids[0], completed=self.done, told=self._line())
-        elif self.shown and now - self._told >= _SECONDS_BETWEEN_LINES:
-            self._told = now
-            print(f"{self.done:,} of {self.shards:,} parts, {self._line()}", file=self._console.file, flush=True)
+            self._bar.update(self._bar.task_ids[0], completed=self.done, status=self._status())
+        elif self.shown and now - self._last_line >= _SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            print(f"{self.done:,} of {self.shards:,} parts, {self._status()}", file=self._console.file, flush=True)
 
-    def _line(self) -> str:
-        assert self.begun is not None
-        left = (self.ended - self.begun) / self.done * (self.shards - self.done)
-        counted = f"{self.documents:,} documents, {self.per_second:,.1f}/s, {self.errors:,} errors"
-        return f"{counted}, {timedelta(seconds=round(left))} left"
+    def _status(self) -> str:
+        assert self.started is not None
+        remaining = (self.ended - self.started) / self.done * (self.shards - self.done)
+        counts = f"{self.documents:,} documents, {self.documents_per_second:,.1f}/s, {self.errors:,} errors"
+        return f"{counts}, {timedelta(seconds=round(remaining))} left"
 
 
-def most_memory() -> float | None:
-    """Give the most memory that this process held, in megabytes, on Linux; getrusage would count its parent's."""
+def peak_memory_mb() -> float | None:
+    """Return the peak memory of this process in MiB, or None if not on Linux; getrusage would include the parent's."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,6 +1,7 @@
-"""The first stage: a shard → its documents as JSON, still to be parsed, or why one cannot be had.
+"""First stage: read the documents of a shard as unparsed JSON, or the error of each that cannot be read.
 
-Lines and rows are only carried on. A file is read in a process of its own: PDF, picture and OCR libraries are not ours.
+Lines and rows are passed on. Other files are parsed in a separate process, because PDF, image and OCR libraries may
+crash or hang.
 """
 
 import json
@@ -19,57 +20,64 @@ from pyarrow import ArrowException
 
 from formnet.document import Document
 from formnet.errors import FormNetError, LimitError
-from formnet.io.images import MOST_BYTES
-from formnet.io.ocr import find_engine, is_theirs
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
+from formnet.io.ocr import find_engine, is_custom_engine
 from formnet.io.readers import read
-from formnet.scale.bulk.attempts import MOST_ATTEMPTS, begin, end
-from formnet.scale.bulk.plan import Shard, shards_of
-from formnet.scale.bulk.records import READERS, Record, lines
+from formnet.scale.bulk.attempts import MAX_ATTEMPTS, begin, end
+from formnet.scale.bulk.plan import Shard, parse_shards
+from formnet.scale.bulk.records import READERS, Record, read_lines
 from formnet.scale.bulk.storage import StoragePath, storage_path
-from formnet.scale.isolation import LostError, alone, count_arrow, limited_memory, within_memory
+from formnet.scale.isolation import (
+    IsolationError,
+    iter_within_memory,
+    limit_memory,
+    run_isolated,
+    use_system_memory_pool,
+)
 
-#: One shard a row. What could not be had has a reason instead of a document.
+#: One row per shard. Documents that cannot be read are null and have an error.
 SHARD_SCHEMA = pa.schema(
     [
         ("number", pa.int64()),
         ("sources", pa.list_(pa.string())),
         ("documents", pa.list_(pa.large_binary())),
-        ("reasons", pa.list_(pa.string())),
+        ("errors", pa.list_(pa.string())),
         ("failure", pa.string()),
     ]
 )
 _STAGE = "read"
-#: Libraries leak; a process that has read this many files is replaced.
-_FILES_A_PROCESS = 1000
-#: What a position in a file is called.
-_MARKS = {"lines": "byte={}", "packed": "line={}", "rows": "row={}"}
+#: Files per process; processes are replaced because libraries leak memory.
+_MAX_FILES_PER_PROCESS = 1000
+#: Fragments that identify a document within a file.
+_FRAGMENTS = {"lines": "byte={}", "gzip_lines": "line={}", "rows": "row={}"}
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What one document may cost."""
+class DocumentLimits:
+    """Limits per document."""
 
-    seconds: float = 120.0
-    memory: int = 2 * 2**30
+    timeout: float = 120.0  # seconds
+    memory: int = 2 * 2**30  # bytes
+    read: ReadLimits = DEFAULT_LIMITS
 
 
 class Item(NamedTuple):
-    """A document on its way to the network: where it is from, and its JSON or the reason that there is none."""
+    """The source of a document, and its JSON or the error that occurred instead."""
 
     source: str
     document: bytes | None
-    reason: str | None = None
+    error: str | None = None
 
 
-def read_shards(block: pa.Table, ocr: str, limits: Limits, attempts: Any) -> Iterator[pa.Table]:
-    """Read the shards of a block one after the other; those that belong together, in one go."""
-    for _, group in groupby(shards_of(block), key=lambda shard: (shard.source, shard.together)):
+def read_shards(block: pa.Table, ocr: str, limits: DocumentLimits, attempts: Any) -> Iterator[pa.Table]:
+    """Read the shards of a block one after the other; those of a read group in one pass."""
+    for _, group in groupby(parse_shards(block), key=lambda shard: (shard.source, shard.read_group)):
         shards = list(group)
         done = 0
         try:
-            if begin(attempts, _STAGE, shards[0].number) > MOST_ATTEMPTS:
+            if begin(attempts, _STAGE, shards[0].number) > MAX_ATTEMPTS:
                 raise FormNetError("it crashed the process that read it.")
-            for shard, records in _records(shards, limits.memory):
+            for shard, records in _read_records(shards, limits):
                 yield _row(shard.number, list(_items(shard, records, ocr, limits)))
                 done += 1
         except (OSError, ArrowException, FormNetError) as error:
@@ -78,14 +86,14 @@ def read_shards(block: pa.Table, ocr: str, limits: Limits, attempts: Any) -> Ite
         end(attempts, _STAGE, shards[0].number)
 
 
-def _records(shards: Sequence[Shard], memory: int) -> Iterator[tuple[Shard, list[Record]]]:
-    """Go once through the part of a file that some shards are in, and give each its own records."""
-    kind, place = shards[0].kind, storage_path(shards[0].source)
-    if kind != "files" and place.size != shards[0].size:
-        raise FormNetError("it has changed since the run began; begin another, into another folder.")
-    stream = READERS.get(kind, lines)(place, shards[0].start, shards[-1].stop)
-    if kind == "rows":  # lines are bounded as they are read
-        stream = within_memory(stream, memory)
+def _read_records(shards: Sequence[Shard], limits: DocumentLimits) -> Iterator[tuple[Shard, list[Record]]]:
+    """Read the part of a file that a read group covers, and yield the records of each shard."""
+    kind, path = shards[0].kind, storage_path(shards[0].source)
+    if kind != "files" and path.size != shards[0].size:
+        raise FormNetError("the file has changed since the run started. Start another run with another folder.")
+    stream = READERS.get(kind, read_lines)(path, shards[0].start, shards[-1].stop, limits.read)
+    if kind == "rows":  # lines have a maximum length
+        stream = iter_within_memory(stream, limits.memory)
     record = next(stream, None)
     for shard in shards:
         records = []
@@ -96,66 +104,67 @@ def _records(shards: Sequence[Shard], memory: int) -> Iterator[tuple[Shard, list
         yield shard, records
 
 
-def _items(shard: Shard, records: Sequence[Record], ocr: str, limits: Limits) -> Iterator[Item]:
+def _items(shard: Shard, records: Sequence[Record], ocr: str, limits: DocumentLimits) -> Iterator[Item]:
     for record in records:
         if shard.kind == "files":
             assert record.raw is not None
             yield from _read_file(json.loads(record.raw), ocr, limits)
         else:
-            position = record.position + (shard.kind != "lines")  # lines and rows count from one
-            yield Item(f"{shard.source}#{_MARKS[shard.kind].format(position)}", record.raw, record.reason)
+            position = record.position + (shard.kind != "lines")  # numbers of lines and rows start at 1
+            yield Item(f"{shard.source}#{_FRAGMENTS[shard.kind].format(position)}", record.raw, record.error)
 
 
 def _row(number: int, items: Sequence[Item], failure: str | None = None) -> pa.Table:
-    sources, documents, reasons = (list(column) for column in zip(*items, strict=True)) if items else ([], [], [])
-    row = {"number": number, "sources": sources, "documents": documents, "reasons": reasons, "failure": failure}
+    sources, documents, errors = (list(column) for column in zip(*items, strict=True)) if items else ([], [], [])
+    row = {"number": number, "sources": sources, "documents": documents, "errors": errors, "failure": failure}
     return pa.Table.from_pylist([row], SHARD_SCHEMA)
 
 
-def _read_file(address: str, ocr: str, limits: Limits) -> list[Item]:
-    # Whoever is ended for taking too long cleans nothing up: what is fetched lies in a folder of the one who asks.
+def _read_file(address: str, ocr: str, limits: DocumentLimits) -> list[Item]:
+    # The folder for downloads is created here, because a process that is killed cannot clean up.
     with TemporaryDirectory(prefix="formnet-", ignore_cleanup_errors=True) as folder:
         try:
-            items: list[Item] = alone(_read_here, address, folder, ocr, limits.memory, seconds=limits.seconds)
-        except LostError as error:
+            items: list[Item] = run_isolated(_read_task, address, folder, ocr, limits, timeout=limits.timeout)
+        except IsolationError as error:
             return [Item(address, None, str(error))]
         return items
 
 
-@ray.remote(max_calls=_FILES_A_PROCESS)
-def _read_here(address: str, folder: str, ocr: str, memory: int) -> list[Item]:
-    """Read a file; whatever is wrong with it is its own reason."""
-    count_arrow()
+@ray.remote(max_calls=_MAX_FILES_PER_PROCESS)
+def _read_task(address: str, folder: str, ocr: str, limits: DocumentLimits) -> list[Item]:
+    """Read a file; any exception becomes the error of its item."""
+    use_system_memory_pool()
     try:
-        path = _fetched(storage_path(address), Path(folder))
-        if is_theirs(ocr):  # whatever it takes to load is not the document's; if it cannot be, a picture will say so
+        path = _download(storage_path(address), Path(folder), limits.read)
+        if is_custom_engine(ocr):
+            # Loaded outside the memory limit. If it cannot be loaded, reading an image raises the error.
             with suppress(Exception):
                 find_engine(ocr)
-        with limited_memory(memory):
+        with limit_memory(limits.memory):
             try:
-                return [Item(address, _packed(document, path, address)) for document in read(path, ocr)]
+                return [Item(address, _to_json(document, path, address)) for document in read(path, ocr, limits.read)]
             except FormNetError as error:
                 return [Item(address, None, str(error).replace(str(path), address))]
     except MemoryError:
-        return [Item(address, None, f"took more than {memory >> 20:,} MiB of memory.")]
-    except Exception as error:  # a parser's own mistake is the document's misfortune, not the run's
+        return [Item(address, None, f"took more than {limits.memory >> 20:,} MiB of memory.")]
+    except Exception as error:  # an error in a parser fails the document, not the run
         return [Item(address, None, f"{type(error).__name__}: {error}")]
 
 
-def _packed(document: Document, path: Path, address: str) -> bytes:
-    """Give a document's words as JSON; one that took its name from where it was fetched to gets its own back."""
+def _to_json(document: Document, path: Path, address: str) -> bytes:
+    """Serialize a document without annotations; an ID that is the path of a download becomes the address."""
     name = address if document.id == str(path) else document.id
-    plain = replace(document, id=name, entities=(), links=(), fields={}).to_json()
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+    bare = replace(document, id=name, entities=(), links=(), fields={})
+    return json.dumps(bare.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _fetched(place: StoragePath, folder: Path) -> Path:
-    """Give a file that is here; one from elsewhere is fetched first."""
-    if not place.is_url:
-        return Path(place.path)
-    if place.size > MOST_BYTES:
-        raise LimitError(f"{place}: has {place.size >> 20:,} MiB; the limit is {MOST_BYTES >> 20} MiB.")
-    path = folder / PurePosixPath(place.path).name
-    with place.open() as source, path.open("wb") as copy:
-        shutil.copyfileobj(source, copy, 2**20)
+def _download(source: StoragePath, folder: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Path:
+    """Return the local path of a file, downloading it to a folder if necessary."""
+    if not source.is_url:
+        return Path(source.path)
+    if source.size > limits.max_file_bytes:
+        raise LimitError(f"{source}: {source.size >> 20:,} MiB (limit {limits.max_file_bytes >> 20} MiB).")
+    path = folder / PurePosixPath(source.path).name
+    with source.open() as remote, path.open("wb") as local:
+        shutil.copyfileobj(remote, local, 2**20)
     return path

@@ -1,81 +1,81 @@
-"""Files of stores that stumble: what could not be read is asked for again, from where reading stopped."""
+"""File wrapper that retries transient read errors of remote storage."""
 
 import time
 from collections.abc import Callable
 from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
 from typing import Any, TypeVar
 
-#: Seconds to wait before a store that failed is asked again.
-PAUSES = (0.5, 2.0, 8.0)
-#: What will not pass by waiting.
-_FOR_GOOD = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+#: Seconds before each retry.
+RETRY_DELAYS = (0.5, 2.0, 8.0)
+#: Errors that a retry cannot fix.
+_PERMANENT_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class PatientFile(RawIOBase):
-    """A file that is opened again when reading it fails."""
+class RetryingFile(RawIOBase):
+    """A readable, seekable file that is reopened after a read error."""
 
     def __init__(self, open_file: Callable[[], Any]) -> None:
         super().__init__()
         self._open_file, self._position = open_file, 0
         self._file: Any = None
-        self._patiently(lambda _: None)  # what is not there is told at once
+        self._retry(lambda _: None)  # raises immediately if the file does not exist
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Any byte may be next."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Go somewhere; the store is told when the next bytes are asked for."""
+        """Set the position; storage is accessed on the next read."""
         start = {SEEK_SET: lambda: 0, SEEK_CUR: lambda: self._position, SEEK_END: self._size}[whence]()
         self._position = max(start + offset, 0)
         return self._position
 
     def tell(self) -> int:
-        """Say which byte is next."""
+        """Return the position."""
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Read what comes next, as far as there is room and the store gives it at once."""
+        """Read up to the length of the buffer, and return the number of bytes read."""
 
         def read(file: Any) -> bytes:
             file.seek(self._position)
-            taken: bytes = file.read(len(buffer))
-            return taken
+            data: bytes = file.read(len(buffer))
+            return data
 
-        taken = self._patiently(read)
-        buffer[: len(taken)] = taken
-        self._position += len(taken)
-        return len(taken)
+        data = self._retry(read)
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
 
     def close(self) -> None:
-        """Let go of the store's file."""
+        """Close the underlying file."""
         if self._file is not None:
             self._file.close()
             self._file = None
         super().close()
 
     def _size(self) -> int:
-        return int(self._patiently(lambda file: file.size()))
+        return int(self._retry(lambda file: file.size()))
 
-    def _patiently(self, ask: Callable[[Any], Answer]) -> Answer:
-        """Ask a question of the file, after each failure of one that was opened anew."""
-        for pause in PAUSES:
+    def _retry(self, operation: Callable[[Any], Result]) -> Result:
+        """Run an operation on the file, reopening the file after each transient error."""
+        for delay in RETRY_DELAYS:
             try:
-                return self._asked(ask)
-            except _FOR_GOOD:
+                return self._run(operation)
+            except _PERMANENT_ERRORS:
                 raise
             except OSError:
                 self._file = None
-                time.sleep(pause)
-        return self._asked(ask)
+                time.sleep(delay)
+        return self._run(operation)
 
-    def _asked(self, ask: Callable[[Any], Answer]) -> Answer:
+    def _run(self, operation: Callable[[Any], Result]) -> Result:
         if self._file is None:
             self._file = self._open_file()
-        return ask(self._file)
+        return operation(self._file)

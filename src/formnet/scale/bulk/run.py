@@ -1,4 +1,4 @@
-"""An archive → parts. The output is the only memory: run it again and it does what is missing."""
+"""Run a bulk extraction. All state is in the output folder: a second run does the shards that are missing."""
 
 import hashlib
 import json
@@ -18,31 +18,30 @@ from numpy.typing import NDArray
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, SettingsError
-from formnet.extraction.pretrained import find_model, portable
-from formnet.io.ocr import chosen, refuse_unknown
-from formnet.scale.bulk.attempts import count_attempts
-from formnet.scale.bulk.extract_stage import ExtractionActor, Work
+from formnet.extraction.pretrained import absolute_name, find_model
+from formnet.io.ocr import check_engine_name, resolve_engine_name
+from formnet.scale.bulk.attempts import start_counter
+from formnet.scale.bulk.extract_stage import ExtractConfig, ExtractionActor
 from formnet.scale.bulk.output import ENTITIES, ERRORS, part_name
-from formnet.scale.bulk.plan import in_blocks, missing_shards, write_plan
-from formnet.scale.bulk.progress import BulkProgress, most_memory
-from formnet.scale.bulk.read_stage import Limits, read_shards
+from formnet.scale.bulk.plan import missing_shards, split_blocks, write_plan
+from formnet.scale.bulk.progress import BulkProgress, peak_memory_mb
+from formnet.scale.bulk.read_stage import DocumentLimits, read_shards
 from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.cluster import cluster
 
-SCHEMA = "formnet.bulk/2"
+SCHEMA = "formnet.bulk/3"
 MANIFEST = "manifest.json"
 
-#: Of each core, what the network is promised and what reading is: OCR is work, lines of JSON are hardly any.
-_SHARES = {"files": (0.5, 0.5), "documents": (0.9, 0.1)}
+#: Shares of each core that extraction and reading reserve. Reading files may include OCR; reading JSON is cheap.
+_CORE_SHARES = {"files": (0.5, 0.5), "documents": (0.9, 0.1)}
 _BLOCK_BYTES = 2**20
-#: Blocks of shards: enough that readers end at about the same time, and no more than a driver has memory for, which
-#: keeps a tenth of a megabyte for each.
-_BLOCKS_A_READER, _MOST_BLOCKS = 64, 10_000
+#: Blocks of shards: enough that readers finish at about the same time, but the driver takes 0.1 MB of memory per block.
+_BLOCKS_PER_READER, _MAX_BLOCKS = 64, 10_000
 
 
 @dataclass(frozen=True)
-class Bulk:
-    """What to run: down to how dates are read, what decides what is written; the rest says how."""
+class BulkConfig:
+    """Configuration of a run; the fields up to `day_first` determine the output."""
 
     source: str
     output: str
@@ -51,7 +50,7 @@ class Bulk:
     shard: int = 256
     min_score: float = 0.0
     day_first: bool | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: DocumentLimits = field(default_factory=DocumentLimits)
     workers: int | None = None
     readers: int | None = None
     warm_up: bool = True
@@ -59,7 +58,7 @@ class Bulk:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run did, and how long it took."""
+    """Counts, times and memory of a run."""
 
     output: str
     shards: int
@@ -73,156 +72,162 @@ class Summary:
     driver_memory_mb: float | None
 
 
-def run(bulk: Bulk, *, shown: bool = True) -> Summary:
-    """Do what is missing of a bulk run."""
+def run(config: BulkConfig, *, show_progress: bool = True) -> Summary:
+    """Process the shards that are missing from the output."""
     start = perf_counter()
-    bulk = replace(bulk, ocr=chosen(bulk.ocr))  # as it is here, wherever files are read
-    output = storage_path(bulk.output)
-    with _explained(output):
-        shards = _begin(bulk, output)
-        before = _done(output, shards)
+    config = replace(config, ocr=resolve_engine_name(config.ocr))  # workers may have another environment
+    output = storage_path(config.output)
+    with _wrap_errors(output):
+        shards = _prepare(config, output)
+        before = _find_done(output, shards)
     missing = int((~before).sum())
-    progress = BulkProgress(missing, shown=shown)
+    progress = BulkProgress(missing, shown=show_progress)
     if missing:
-        with _clean_output(), cluster() as cores, progress:  # Ray has last words when it is shut down
-            _go_through(bulk, output, before, cores, progress)
-    begun = progress.begun or perf_counter()
+        with _discard_stdout(), cluster() as cores, progress:  # Ray also prints while it shuts down
+            _process_missing(config, output, before, cores, progress)
+    started = progress.started or perf_counter()
     return Summary(
-        output=bulk.output,
+        output=config.output,
         shards=shards,
         shards_before=shards - missing,
         documents=progress.documents,
         errors=progress.errors,
         seconds=perf_counter() - start,
-        startup_seconds=begun - start,
-        documents_per_second=progress.per_second,
-        driver_memory_half_way_mb=progress.memory_half_way,
-        driver_memory_mb=most_memory(),
+        startup_seconds=started - start,
+        documents_per_second=progress.documents_per_second,
+        driver_memory_half_way_mb=progress.peak_memory_half_way,
+        driver_memory_mb=peak_memory_mb(),
     )
 
 
-def _begin(bulk: Bulk, output: StoragePath) -> int:
-    """Begin a run or go on with one, and give the number of its shards."""
-    refuse_unknown(bulk.ocr)
-    source = storage_path(bulk.source).address
+def _prepare(config: BulkConfig, output: StoragePath) -> int:
+    """Start or resume a run, and return its number of shards."""
+    check_engine_name(config.ocr)
+    source = storage_path(config.source).address
     settings = {
         "input": source,
-        "weights": _digest(bulk.model),
-        "ocr": bulk.ocr,
-        "shard": bulk.shard,
-        "min_score": bulk.min_score,
-        "day_first": bulk.day_first,
+        "weights": _model_digest(config.model),
+        "ocr": config.ocr,
+        "shard": config.shard,
+        "min_score": config.min_score,
+        "day_first": config.day_first,
     }
     manifest = output / MANIFEST
     if manifest.kind == "file":
         with manifest.open() as file:
-            begun = json.load(file)
-        if begun.get("schema") != SCHEMA:
-            raise SettingsError(f"{output}: a run of another version of FormNet is here; give another folder.")
-        differ = [name for name, value in settings.items() if begun.get(name) != value]
-        if differ:
-            told = ", ".join(f"{name} {begun.get(name)!r} and not {settings[name]!r}" for name in differ)
-            raise SettingsError(
-                f"{output}: a run with other settings was begun here ({told}); give those, or another folder."
-            )
-        return int(begun["shards"])
+            saved = json.load(file)
+        if saved.get("schema") != SCHEMA:
+            raise SettingsError(f"{output}: contains a run of another version of FormNet. Use another folder.")
+        differences = [
+            f"{name} is {saved.get(name)!r}, not {value!r}"
+            for name, value in settings.items()
+            if saved.get(name) != value
+        ]
+        if differences:
+            problem = f"contains a run with other settings ({', '.join(differences)})"
+            raise SettingsError(f"{output}: {problem}. Use the same settings or another folder.")
+        return int(saved["shards"])
     if output.kind == "file" or (output / ENTITIES).names():
-        raise SettingsError(f"{output}: holds something else, and no {MANIFEST}; give another folder.")
+        raise SettingsError(f"{output}: is not empty and has no {MANIFEST}. Use another folder.")
     if f"{output.address.rstrip('/')}/".startswith(f"{source.rstrip('/')}/"):
-        raise SettingsError(f"{output}: is the input or inside of it; give a folder elsewhere.")
+        raise SettingsError(f"{output}: the output folder is the input or inside it. Use another folder.")
     for folder in (output, output / ENTITIES, output / ERRORS):
         folder.make_folder()
-    plan = write_plan(bulk.source, output, bulk.shard)
-    known = {"schema": SCHEMA, **settings, "model": bulk.model, "shards": plan.shards, "documents": plan.documents}
-    manifest.write(json.dumps(known, indent=2).encode() + b"\n")
+    plan = write_plan(config.source, output, config.shard)
+    content = {"schema": SCHEMA, **settings, "model": config.model, "shards": plan.shards, "documents": plan.documents}
+    manifest.write(json.dumps(content, indent=2).encode() + b"\n")
     return plan.shards
 
 
-def _done(output: StoragePath, shards: int) -> NDArray[np.bool_]:
-    """Tell which shards are done, and remove what was being written when an earlier run was killed."""
+def _find_done(output: StoragePath, shards: int) -> NDArray[np.bool_]:
+    """Return which shards are done, and delete temporary files of runs that were killed."""
     for folder in (output / ENTITIES, output / ERRORS):
         for name in folder.names():
             if name.startswith("."):
                 (folder / name).delete()
-    there = set((output / ENTITIES).names())
-    return np.fromiter((part_name(number) in there for number in range(shards)), np.bool_, shards)
+    names = set((output / ENTITIES).names())
+    return np.fromiter((part_name(number) in names for number in range(shards)), np.bool_, shards)
 
 
-def _go_through(bulk: Bulk, output: StoragePath, before: NDArray[np.bool_], cores: int, progress: BulkProgress) -> None:
-    """Do all shards that are missing, and say so if some still are."""
-    reason = _pass(bulk, output, before, cores, progress)
-    after = _done(output, len(before))
+def _process_missing(
+    config: BulkConfig, output: StoragePath, before: NDArray[np.bool_], cores: int, progress: BulkProgress
+) -> None:
+    """Process all missing shards; raise `FormNetError` if some are still missing afterwards."""
+    failure = _run_pipeline(config, output, before, cores, progress)
+    after = _find_done(output, len(before))
     if not after.all():
         raise FormNetError(
-            f"{output}: {int((~after).sum()):,} of {len(after):,} parts could not be done. "
-            f"The last reason: {reason or 'a worker failed'} Run the same command again to try once more."
+            f"{output}: {int((~after).sum()):,} of {len(after):,} parts failed. "
+            f"Last error: {failure or 'a worker failed.'} Run the same command again to retry."
         )
 
 
-def _pass(bulk: Bulk, output: StoragePath, done: NDArray[np.bool_], cores: int, progress: BulkProgress) -> str | None:
-    """Send what is not done through Ray Data; give a reason if a shard could not be done."""
-    _quiet()
+def _run_pipeline(
+    config: BulkConfig, output: StoragePath, done: NDArray[np.bool_], cores: int, progress: BulkProgress
+) -> str | None:
+    """Process missing shards with Ray Data, and return the error of the last shard that failed."""
+    _configure_ray_data()
     shards = missing_shards(output, done)
     kind = "files" if "files" in shards["kind"].unique().to_pylist() else "documents"
-    for_network, for_reading = _SHARES[kind]
-    workers = bulk.workers or cores
+    extract_share, read_share = _CORE_SHARES[kind]
+    workers = config.workers or cores
     threads = max(cores // workers, 1)
-    readers = bulk.readers or (cores if kind == "files" else max(cores // 8, 1))
-    blocks = in_blocks(shards, min(_BLOCKS_A_READER * readers, _MOST_BLOCKS))
-    attempts = count_attempts()
+    readers = config.readers or (cores if kind == "files" else max(cores // 8, 1))
+    blocks = split_blocks(shards, min(_BLOCKS_PER_READER * readers, _MAX_BLOCKS))
+    attempts = start_counter()
     read: Any = read_shards
     dataset = ray.data.from_arrow(blocks).map_batches(
         read,
-        fn_kwargs={"ocr": bulk.ocr, "limits": bulk.limits, "attempts": attempts},
+        fn_kwargs={"ocr": config.ocr, "limits": config.limits, "attempts": attempts},
         batch_size=None,
         batch_format="pyarrow",
-        num_cpus=for_reading,
+        num_cpus=read_share,
         compute=TaskPoolStrategy(size=readers),
+    )
+    extract_config = ExtractConfig(
+        model=absolute_name(config.model),  # workers have another working directory
+        output=output.address,
+        threads=threads,
+        limits=config.limits,
+        min_score=config.min_score,
+        day_first=config.day_first,
+        attempts=attempts,
+        warm_up=config.warm_up,
     )
     dataset = dataset.map_batches(
         ExtractionActor,
-        fn_constructor_kwargs={
-            "work": Work(
-                portable(bulk.model),  # workers are not where we are
-                output.address,
-                threads,
-                bulk.limits.seconds,
-                bulk.min_score,
-                bulk.day_first,
-                attempts,
-                bulk.warm_up,
-            )
-        },
+        fn_constructor_kwargs={"config": extract_config},
         batch_size=1,
         batch_format="pyarrow",
-        num_cpus=for_network * min(cores / workers, threads),
+        num_cpus=extract_share * min(cores / workers, threads),
         compute=ActorPoolStrategy(size=workers),
     )
-    reason: str | None = None
+    failure: str | None = None
     for result in dataset.iter_rows():
         if result["fatal"]:
-            raise SettingsError(f"{result['failure']}. What is written stays; run the same command again to go on.")
+            problem = str(result["failure"]).rstrip(".")
+            raise SettingsError(f"{problem}. Finished parts are kept; run the same command again to resume.")
         if result["failure"]:
-            reason = result["failure"]
+            failure = result["failure"]
         else:
             progress.add(result["documents"], result["errors"], result["seconds"])
-    return reason
+    return failure
 
 
-def _quiet() -> None:
-    """Keep Ray Data's own bars and reports in its log files; a dead worker is no end of the run."""
+def _configure_ray_data() -> None:
+    """Disable Ray Data's progress bars and console messages, and continue after a worker dies."""
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.max_errored_blocks = -1
-    context.target_max_block_size = _BLOCK_BYTES  # a shard or a few
+    context.target_max_block_size = _BLOCK_BYTES  # one shard or a few
     for handler in logging.getLogger("ray.data").handlers:
         if isinstance(handler, logging.StreamHandler):
             handler.setLevel(logging.CRITICAL)
 
 
-def _digest(model: str) -> str:
-    """Tell a model from any other."""
+def _model_digest(model: str) -> str:
+    """Return a digest of the files of a model."""
     digest = hashlib.sha256()
     for file in sorted(find_model(model).iterdir()):
         if file.suffix in (".json", ".safetensors", ".onnx", ".data"):
@@ -232,22 +237,23 @@ def _digest(model: str) -> str:
 
 
 @contextmanager
-def _clean_output() -> Iterator[None]:
-    """Keep what Ray prints of dead workers out of the answer; what became of their documents is in the parts."""
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+def _discard_stdout() -> Iterator[None]:
+    """Discard what Ray prints about dead workers; the errors of their documents are in the output."""
+    with Path(os.devnull).open("w", encoding="utf-8") as null, redirect_stdout(null):
         yield
 
 
 @contextmanager
-def _explained(output: StoragePath) -> Iterator[None]:
+def _wrap_errors(output: StoragePath) -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        raise SettingsError(f"{output}: the run cannot be begun: a file's name in the input is no UTF-8.") from error
+        problem = "the run cannot start: a file name in the input is not valid UTF-8. Rename the file."
+        raise SettingsError(f"{output}: {problem}") from error
     except OSError as error:
-        raise SettingsError(f"{output}: the run cannot be begun: {error}") from error
+        raise SettingsError(f"{output}: the run cannot start: {error}") from error
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
-    """Give a summary as plain data."""
+    """Convert a summary to plain data."""
     return asdict(summary)

@@ -1,4 +1,4 @@
-"""Where bulk work reads and writes: paths and URLs on any filesystem that pyarrow or fsspec knows."""
+"""Paths and URLs on any filesystem that pyarrow or fsspec supports."""
 
 import os
 from collections.abc import Iterator
@@ -15,19 +15,20 @@ from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType, FSSpecHandler, PyFileSystem
 
 from formnet.errors import SettingsError
-from formnet.scale.bulk.retrying_file import PatientFile
+from formnet.io.writers import atomic_write
+from formnet.scale.bulk.retrying_file import RetryingFile
 
-#: Where a file is there as a whole or not at all, and renaming means copying.
+#: Filesystems on which writes are atomic, and renaming is copying.
 _OBJECT_STORES = ("s3", "gcs", "abfs")
-#: Bytes that are asked for at once.
-_READ_AHEAD = 2**18
-#: What stands in a URL as it is; spaces and letters beyond ASCII do not.
-_OF_URLS = "%/:?#[]@!$&'()*+,;=~"
+#: Bytes per read.
+_BUFFER_BYTES = 2**18
+#: Characters of a URL that are not quoted.
+_URL_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
 
 
 @dataclass(frozen=True)
 class StoragePath:
-    """A file or a folder: its address, and what that is on its filesystem."""
+    """A file or folder: its address, its filesystem, and its path on that filesystem."""
 
     address: str
     filesystem: Any
@@ -35,10 +36,10 @@ class StoragePath:
 
     def __truediv__(self, name: str) -> "StoragePath":
         address, mark, options = self.address.partition("?") if self.is_url else (self.address, "", "")
-        # What pyarrow reads as a URL is unquoted again; what fsspec does is not.
-        told = quote(name) if self.is_url and not isinstance(self.filesystem, PyFileSystem) else name
+        # pyarrow unquotes URLs, fsspec does not.
+        quoted = quote(name) if self.is_url and not isinstance(self.filesystem, PyFileSystem) else name
         return StoragePath(
-            f"{address.rstrip('/')}/{told}{mark}{options}", self.filesystem, f"{self.path.rstrip('/')}/{name}"
+            f"{address.rstrip('/')}/{quoted}{mark}{options}", self.filesystem, f"{self.path.rstrip('/')}/{name}"
         )
 
     def __str__(self) -> str:
@@ -46,97 +47,99 @@ class StoragePath:
 
     @property
     def is_url(self) -> bool:
-        """Whether it has to be fetched before anything but pyarrow can open it."""
+        """Whether it must be downloaded before other libraries than pyarrow can open it."""
         return "://" in self.address
 
     @property
     def kind(self) -> str:
-        """What is there: "file", "folder" or "nothing"."""
-        found = self.filesystem.get_file_info(self.path).type
-        return {FileType.NotFound: "nothing", FileType.Directory: "folder"}.get(found, "file")
+        """The kind of entry: "file", "folder" or "nothing"."""
+        file_type = self.filesystem.get_file_info(self.path).type
+        return {FileType.NotFound: "nothing", FileType.Directory: "folder"}.get(file_type, "file")
 
     @property
     def size(self) -> int:
-        """How many bytes a file has."""
+        """The size of a file in bytes."""
         return int(self.filesystem.get_file_info(self.path).size or 0)
 
     def names(self) -> list[str]:
-        """Name what a folder holds; nothing if there is none."""
-        found = self.filesystem.get_file_info(FileSelector(self.path, allow_not_found=True))
-        return sorted(info.base_name for info in found)
+        """List the names in a folder, sorted; empty if there is no folder."""
+        entries = self.filesystem.get_file_info(FileSelector(self.path, allow_not_found=True))
+        return sorted(entry.base_name for entry in entries)
 
     def files(self) -> Iterator["StoragePath"]:
-        """Give all files below a folder, in a stable order and with one folder's names in memory at a time."""
-        found = self.filesystem.get_file_info(FileSelector(self.path))
-        for info in sorted(found, key=lambda info: str(info.base_name)):
-            below = self / info.base_name
-            if info.type != FileType.Directory:
-                yield below
-            elif not Path(below.path).is_symlink():  # it may lead back here
-                yield from below.files()
+        """Iterate over all files below a folder in a stable order, listing one folder at a time."""
+        entries = self.filesystem.get_file_info(FileSelector(self.path))
+        for entry in sorted(entries, key=lambda entry: str(entry.base_name)):
+            child = self / entry.base_name
+            if entry.type != FileType.Directory:
+                yield child
+            elif not Path(child.path).is_symlink():  # could be a cycle
+                yield from child.files()
 
     def open(self) -> BufferedReader:
-        """Open a file for reading from any of its bytes on; a store may stumble, and is asked again."""
+        """Open a file for reading with random access; errors of remote storage are retried."""
 
-        def opened() -> Any:
+        def open_file() -> Any:
             return self.filesystem.open_input_file(self.path)
 
-        return BufferedReader(PatientFile(opened) if self.is_url else opened(), _READ_AHEAD)
+        return BufferedReader(RetryingFile(open_file) if self.is_url else open_file(), _BUFFER_BYTES)
 
     def make_folder(self) -> None:
-        """Make a folder, and those above it, where there are folders."""
+        """Create a folder and its parents, unless the filesystem has no folders."""
         if self.filesystem.type_name not in _OBJECT_STORES:
             self.filesystem.create_dir(self.path, recursive=True)
 
     def delete(self) -> None:
-        """Remove a file, if it is there."""
+        """Delete a file if it exists."""
         with suppress(FileNotFoundError):
             self.filesystem.delete_file(self.path)
 
     def write(self, data: Any) -> None:
-        """Write a file at once."""
+        """Write a file atomically."""
         for attempt in range(2):
             try:
-                with self.writing() as file:
+                with self.open_output() as file:
                     file.write(data)
                 return
-            except FileNotFoundError:  # another run into the same folder took it for something left behind
+            except FileNotFoundError:  # another run into the same folder may have deleted the temporary file
                 if attempt:
                     raise
 
     @contextmanager
-    def writing(self) -> Iterator[Any]:
-        """Open a file for writing that takes its name only when it is whole."""
-        if self.filesystem.type_name in _OBJECT_STORES:
+    def open_output(self) -> Iterator[Any]:
+        """Open a file for writing that appears under its name only when it is complete."""
+        if self.filesystem.type_name == "local":
+            with atomic_write(Path(self.path)) as part, part.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())  # otherwise a power failure could leave the name without the content
+        elif self.filesystem.type_name in _OBJECT_STORES:
             with self.filesystem.open_output_stream(self.path) as file:
                 yield file
-            return
-        folder, _, name = self.path.rpartition("/")
-        part = f"{folder}/.{name}.{uuid4().hex}"
-        try:
-            with self.filesystem.open_output_stream(part) as file:
-                yield file
-            if self.filesystem.type_name == "local":
-                with Path(part).open("rb") as written:
-                    os.fsync(written.fileno())  # or a power cut could leave the name and not what it is for
-            self.filesystem.move(part, self.path)
-        except BaseException:
-            with suppress(OSError):
-                self.filesystem.delete_file(part)
-            raise
+        else:
+            folder, _, name = self.path.rpartition("/")
+            part_path = f"{folder}/.{name}.{uuid4().hex}"
+            try:
+                with self.filesystem.open_output_stream(part_path) as file:
+                    yield file
+                self.filesystem.move(part_path, self.path)
+            except BaseException:
+                with suppress(OSError):
+                    self.filesystem.delete_file(part_path)
+                raise
 
 
 def storage_path(address: str) -> StoragePath:
-    """Find a path, or a URL: s3://bucket/folder, gs://…, hdfs://…, or whatever fsspec has a package for."""
+    """Resolve a path or a URL: s3://bucket/folder, gs://…, hdfs://…, or any protocol with an fsspec package."""
     if "://" not in address:
-        path = os.path.abspath(os.path.expanduser(address))  # noqa: PTH100, PTH111 - on a cluster nobody is here
+        path = os.path.abspath(os.path.expanduser(address))  # noqa: PTH100, PTH111 - workers have other directories
         return StoragePath(path, _local(), path)
     try:
-        filesystem, path = FileSystem.from_uri(quote(address, safe=_OF_URLS))
+        filesystem, path = FileSystem.from_uri(quote(address, safe=_URL_CHARACTERS))
     except (ArrowException, ValueError, NotImplementedError):
-        filesystem, path = _by_fsspec(address)
+        filesystem, path = _resolve_with_fsspec(address)
     except OSError as error:
-        raise SettingsError(f"{address}: cannot be reached: {error}") from error
+        raise SettingsError(f"{address}: storage cannot be reached: {error}") from error
     return StoragePath(address, filesystem, path)
 
 
@@ -147,11 +150,11 @@ def _local() -> Any:
     return LocalFileSystem()
 
 
-def _by_fsspec(address: str) -> tuple[Any, str]:
+def _resolve_with_fsspec(address: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
 
     try:
         filesystem, path = url_to_fs(address)
     except (ImportError, ValueError, OSError) as error:
-        raise SettingsError(f"{address}: is on no filesystem that is known here: {error}") from error
+        raise SettingsError(f"{address}: unsupported filesystem: {error}") from error
     return PyFileSystem(FSSpecHandler(filesystem)), path

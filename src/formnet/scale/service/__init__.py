@@ -1,1 +1,1 @@
-"""Documents over HTTP: Ray Serve carries them to readers and networks, and brings their fields back."""
+"""HTTP service on Ray Serve: an ingress, readers that convert files to documents, and model replicas."""

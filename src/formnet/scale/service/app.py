@@ -1,4 +1,4 @@
-"""The service put together: a door, a reader and a network a model, each with its own replicas and its own queue."""
+"""The Serve application: an ingress, a reader and one deployment per model, each with replicas and a queue."""
 
 import logging
 import os
@@ -13,22 +13,22 @@ from ray.serve.config import BackpressureConfig, HTTPOptions
 from ray.serve.schema import LoggingConfig
 
 from formnet.errors import SettingsError
-from formnet.extraction.pretrained import find_model, portable
+from formnet.extraction.pretrained import absolute_name, find_model
 from formnet.scale.cluster import cluster
-from formnet.scale.service.auth import VARIABLE, load_digests
+from formnet.scale.service.auth import KEYS_VARIABLE, load_digests
 from formnet.scale.service.errors import RETRY_AFTER
-from formnet.scale.service.model import ONGOING, Network
+from formnet.scale.service.model import MAX_ONGOING_REQUESTS, ModelReplica
 from formnet.scale.service.reader import Reader
 from formnet.scale.service.routes import Ingress
-from formnet.scale.service.settings import Settings, name_of
+from formnet.scale.service.settings import ServiceSettings, model_name
 
 APPLICATION = "formnet"
-_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
-_LOGS = LoggingConfig(encoding="JSON")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LOGGING = LoggingConfig(encoding="JSON")
 
 
-def build(settings: Settings) -> Application:
-    """Give the application: `import_path: formnet.scale.service.app:build` in a Serve configuration file."""
+def build(settings: ServiceSettings) -> Application:
+    """Build the application: `import_path: formnet.scale.service.app:build` in a Serve configuration file."""
     reader = _deployment(
         Reader,
         "reader",
@@ -37,70 +37,72 @@ def build(settings: Settings) -> Application:
         max_queued_requests=settings.max_queue,
         num_cpus=settings.reader_cores,
     ).bind(settings)
-    networks = {
-        name_of(model): _deployment(
-            Network,
-            f"network-{name_of(model)}",
+    models = {
+        model_name(model): _deployment(
+            ModelReplica,
+            f"model-{model_name(model)}",
             num_replicas=settings.replicas,
-            max_ongoing_requests=ONGOING,
+            max_ongoing_requests=MAX_ONGOING_REQUESTS,
             max_queued_requests=settings.max_queue,
-            num_cpus=settings.cores,
-        ).bind(portable(model), max(int(settings.cores), 1), settings.warm_up)
+            num_cpus=settings.model_cores,
+        ).bind(absolute_name(model), max(int(settings.model_cores), 1), settings.warm_up)
         for model in settings.models
     }
-    # The queues that matter are those inside; these only bound what may be on its way to them.
-    many = 4 * (settings.max_queue + ONGOING)
-    door = _deployment(
+    # The queues of the reader and the models limit the load; this one only has to be larger.
+    max_requests = 4 * (settings.max_queue + MAX_ONGOING_REQUESTS)
+    ingress = _deployment(
         Ingress,
-        "door",
-        num_replicas=settings.doors,
-        max_ongoing_requests=many,
-        max_queued_requests=many,
+        "ingress",
+        num_replicas=settings.ingress_replicas,
+        max_ongoing_requests=max_requests,
+        max_queued_requests=max_requests,
         num_cpus=0,
     )
-    application: Application = door.bind(settings, load_digests(settings.api_key_file), reader, networks)
+    application: Application = ingress.bind(settings, load_digests(settings.api_key_file), reader, models)
     return application
 
 
-def _deployment(kind: type, name: str, *, num_cpus: float, **options: Any) -> Any:
+def _deployment(replica_class: type, name: str, *, num_cpus: float, **options: Any) -> Any:
     return serve.deployment(
         name=name,
         backpressure_config=BackpressureConfig(retry_after_s=RETRY_AFTER),
         ray_actor_options={"num_cpus": num_cpus},
         max_constructor_retry_count=2,
         graceful_shutdown_wait_loop_s=0.5,
-        logging_config=_LOGS,
+        logging_config=_LOGGING,
         **options,
-    )(kind)
+    )(replica_class)
 
 
 @contextmanager
-def running(settings: Settings, host: str, port: int) -> Iterator[None]:
-    """Run the service: on the cluster that RAY_ADDRESS names, or else on this machine."""
+def run_service(settings: ServiceSettings, host: str, port: int) -> Iterator[None]:
+    """Run the service within the context, on the cluster that RAY_ADDRESS names or on this machine."""
     for model in settings.models:
         find_model(model)
-    if not load_digests(settings.api_key_file) and host not in _THIS_MACHINE:
+    if not load_digests(settings.api_key_file) and host not in _LOOPBACK:
         logging.getLogger(__name__).warning(
-            "anybody who reaches %s may use this service; give --api-key-file or %s to ask for keys.", host, VARIABLE
+            "the service on %s accepts requests without a key. Use --api-key-file or %s to require one.",
+            host,
+            KEYS_VARIABLE,
         )
     if "RAY_ADDRESS" not in os.environ:
-        _refuse_taken(host, port)
-    os.environ.setdefault("RAY_SERVE_LOG_TO_STDERR", "0")  # logs are files
+        check_port(host, port)
+    os.environ.setdefault("RAY_SERVE_LOG_TO_STDERR", "0")  # logs go to files
     with cluster():
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(http_options=HTTPOptions(host=host, port=port), logging_config=_LOGS)
+        serve.start(http_options=HTTPOptions(host=host, port=port), logging_config=_LOGGING)
         try:
-            serve.run(build(settings), name=APPLICATION, route_prefix="/", logging_config=_LOGS)
+            serve.run(build(settings), name=APPLICATION, route_prefix="/", logging_config=_LOGGING)
         except RuntimeError as error:
-            raise SettingsError(f"the service could not be started: {error}") from error
+            raise SettingsError(f"the service cannot be started: {error}") from error
         try:
             yield
         finally:
             serve.delete(APPLICATION)
 
 
-def _refuse_taken(host: str, port: int) -> None:
-    """Find out before Ray starts whether somebody else listens there."""
+def check_port(host: str, port: int) -> None:
+    """Raise `SettingsError` if the port is in use, before Ray starts."""
     try:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
             pass

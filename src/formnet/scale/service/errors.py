@@ -1,4 +1,4 @@
-"""Requests that get an error for an answer: a status, a word for programs, a sentence for people."""
+"""Errors of the API: an HTTP status, a code for programs, and a message for people."""
 
 import logging
 import traceback
@@ -7,19 +7,19 @@ from formnet.errors import DocumentError, FormNetError, LimitError, OcrError
 
 _LOG = logging.getLogger("ray.serve")
 
-#: The first that an error is an instance of, says how it is told.
-_TOLD = (
+#: Status and code by exception class; the first match applies.
+_STATUS_CODES = (
     (LimitError, 413, "too_large"),
-    (DocumentError, 422, "bad_document"),
+    (DocumentError, 422, "invalid_document"),
     (OcrError, 422, "ocr_failed"),
-    (FormNetError, 400, "bad_request"),
+    (FormNetError, 400, "invalid_request"),
 )
-#: Seconds after which a client that was turned away may ask again.
+#: Seconds after which a client may retry a request that was rejected with 503.
 RETRY_AFTER = 1
 
 
 class ApiError(Exception):
-    """Why a request is not answered with fields; raised at the door, a plain value between processes."""
+    """An error response. It is raised in the ingress, and returned as a value from other deployments."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(status, code, message)
@@ -27,26 +27,26 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a client should know besides: when to come back, or that nobody reads the rest of what it sends."""
+        """Additional response headers: when to retry, or that the rest of the body will not be read."""
         if self.status == 503:
             return {"Retry-After": str(RETRY_AFTER)}
         return {"Connection": "close"} if self.status in (408, 413) else {}
 
 
-def api_error(error: FormNetError, message: str | None = None) -> ApiError:
-    """Tell an error of the package as a refusal."""
-    status, code = next((status, code) for kind, status, code in _TOLD if isinstance(error, kind))
+def to_api_error(error: FormNetError, message: str | None = None) -> ApiError:
+    """Convert an exception of the package, optionally with another message."""
+    status, code = next((status, code) for kind, status, code in _STATUS_CODES if isinstance(error, kind))
     return ApiError(status, code, str(error) if message is None else message)
 
 
-def too_busy() -> ApiError:
-    """Turn a request away because too many are waiting."""
-    return ApiError(503, "busy", "Too many documents are waiting; try the same again in a moment.")
+def overloaded_error() -> ApiError:
+    """Build the error for a request that exceeds the capacity of a queue."""
+    return ApiError(503, "overloaded", "The service is overloaded. Retry after the delay given in Retry-After.")
 
 
-def unexpected(error: BaseException) -> ApiError:
-    """Log where an error of our own came from, but not what it says: it may quote the document."""
-    where = traceback.extract_tb(error.__traceback__)[-8:]
-    frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in where]
-    _LOG.error("unexpected error", extra={"error": type(error).__name__, "frames": frames})
-    return ApiError(500, "internal", "Something went wrong inside the service; its log says more.")
+def internal_error(error: BaseException) -> ApiError:
+    """Log the stack of an unexpected error, without its message, which may quote the document; build the response."""
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    locations = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+    _LOG.error("unexpected error", extra={"error": type(error).__name__, "frames": locations})
+    return ApiError(500, "internal_error", "Internal error. See the service log.")

@@ -1,4 +1,4 @@
-"""Metrics: our own counters, and what Ray's agent on this machine tells Prometheus of them and of Serve."""
+"""Prometheus metrics: counters of the service, and the export of Ray's metrics agent."""
 
 import asyncio
 import re
@@ -10,20 +10,20 @@ from ray.serve.metrics import Counter
 from formnet.document import Document
 from formnet.scale.service.errors import ApiError
 
-_OURS = re.compile(r"(# (HELP|TYPE) )?ray_(serve|formnet)_")
+_EXPORTED = re.compile(r"(# (HELP|TYPE) )?ray_(serve|formnet)_")
 
 
 class Counters:
-    """What was answered, by model."""
+    """Totals of processed documents, by model."""
 
     def __init__(self) -> None:
-        self.documents = Counter("formnet_documents", "Documents answered.", ("model",))
-        self.pages = Counter("formnet_pages", "Pages of documents answered.", ("model",))
-        self.words = Counter("formnet_words", "Words of documents answered.", ("model",))
-        self.fields = Counter("formnet_fields", "Fields found.", ("model",))
+        self.documents = Counter("formnet_documents", "Documents processed.", ("model",))
+        self.pages = Counter("formnet_pages", "Pages processed.", ("model",))
+        self.words = Counter("formnet_words", "Words processed.", ("model",))
+        self.fields = Counter("formnet_fields", "Fields extracted.", ("model",))
 
     def count(self, document: Document, model: str) -> None:
-        """Count a document that was answered."""
+        """Count a processed document."""
         for counter, number in (
             (self.documents, 1),
             (self.pages, len(document.pages)),
@@ -35,12 +35,12 @@ class Counters:
 
 
 async def metrics_text() -> str:
-    """Give Serve's metrics and ours as this machine's agent exports them, on a port of its own."""
-    here = ray.get_runtime_context().get_node_id()
-    node = next(node for node in await asyncio.to_thread(ray.nodes) if node["NodeID"] == here)
+    """Return the metrics of Serve and of this service on this machine, from the port of Ray's metrics agent."""
+    this_node = ray.get_runtime_context().get_node_id()
+    node = next(node for node in await asyncio.to_thread(ray.nodes) if node["NodeID"] == this_node)
     try:
         async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
-            found = await client.get(f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics")
+            response = await client.get(f"http://{node['NodeManagerAddress']}:{node['MetricsExportPort']}/metrics")
     except httpx.HTTPError as error:
-        raise ApiError(503, "no_metrics", "Ray's metrics cannot be had at the moment.") from error
-    return "".join(line for line in found.text.splitlines(keepends=True) if _OURS.match(line))
+        raise ApiError(503, "metrics_unavailable", "Ray's metrics agent does not respond.") from error
+    return "".join(line for line in response.text.splitlines(keepends=True) if _EXPORTED.match(line))

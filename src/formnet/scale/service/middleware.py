@@ -1,4 +1,4 @@
-"""What stands before every route: request ids that are sane, headers that browsers heed, no error left unsaid."""
+"""Middleware and error handlers: request IDs, security headers, and one format for all errors."""
 
 import re
 from collections.abc import Mapping
@@ -13,70 +13,71 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from formnet.errors import FormNetError
-from formnet.scale.service.errors import ApiError, api_error, unexpected
+from formnet.scale.service.errors import ApiError, internal_error, to_api_error
+from formnet.scale.service.schemas import ErrorDetail, ErrorResponse
 
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-_SANE = re.compile(r"[A-Za-z0-9._:-]{1,64}", re.ASCII)
+_VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}", re.ASCII)
 
 
 def request_id(scope: Scope) -> str:
-    """Give the id of a request: what its sender or Serve's proxy wrote into its headers."""
-    given: str = Request(scope).headers.get("x-request-id") or scope.setdefault("formnet.id", uuid4().hex)
-    return given if _SANE.fullmatch(given) else "unknown"
+    """Return the ID of a request: its X-Request-ID header, which Serve's proxy adds if the client did not."""
+    value: str = Request(scope).headers.get("x-request-id") or scope.setdefault("formnet.id", uuid4().hex)
+    return value if _VALID_ID.fullmatch(value) else "unknown"
 
 
-def told(refusal: ApiError, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
-    """Give a refusal as the answer to a request."""
-    error = {"code": refusal.code, "message": refusal.message, "request_id": request_id(scope)}
-    return JSONResponse({"error": error}, refusal.status, {**refusal.headers, **(headers or {})})
+def error_response(error: ApiError, scope: Scope, headers: Mapping[str, str] | None = None) -> Response:
+    """Build the response for an error."""
+    detail = ErrorDetail(code=error.code, message=error.message, request_id=request_id(scope))
+    return JSONResponse(ErrorResponse(error=detail).model_dump(), error.status, {**error.headers, **(headers or {})})
 
 
-def guard(app: FastAPI) -> None:
-    """Put the guard before an application, and give its errors one form."""
+def install_middleware(app: FastAPI) -> None:
+    """Add the security middleware and the error handlers to an application."""
     app.add_middleware(SecurityMiddleware)
-    app.add_exception_handler(ApiError, _refused)
-    app.add_exception_handler(FormNetError, _refused)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _refused)
+    app.add_exception_handler(ApiError, _handle_error)
+    app.add_exception_handler(FormNetError, _handle_error)
+    app.add_exception_handler(HTTPException, _handle_error)
+    app.add_exception_handler(RequestValidationError, _handle_error)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    headers = error.headers if isinstance(error, HTTPException) else None  # such as the methods that are allowed
+async def _handle_error(request: Request, error: Exception) -> Response:
+    headers = error.headers if isinstance(error, HTTPException) else None  # such as the allowed methods
     if isinstance(error, FormNetError):
-        error = api_error(error)
+        error = to_api_error(error)
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        error = ApiError(422, "bad_request", f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}.")
+        error = ApiError(422, "invalid_request", f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}.")
     elif isinstance(error, HTTPException):
-        codes = {404: "not_found", 405: "wrong_method"}
-        error = ApiError(error.status_code, codes.get(error.status_code, "bad_request"), f"{error.detail}.")
+        codes = {404: "not_found", 405: "method_not_allowed"}
+        error = ApiError(error.status_code, codes.get(error.status_code, "invalid_request"), f"{error.detail}.")
     assert isinstance(error, ApiError)
-    return told(error, request.scope, headers)
+    return error_response(error, request.scope, headers)
 
 
 class SecurityMiddleware:
-    """The middleware itself."""
+    """Reject invalid request IDs, add security headers, and convert unexpected errors to responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, and its answer back."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         started = False
 
-        async def answer(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -86,12 +87,13 @@ class SecurityMiddleware:
             await send(message)
 
         if request_id(scope) == "unknown":
-            sane = "X-Request-ID should be up to 64 letters, digits, or any of . _ : -; or be left out."
-            await told(ApiError(400, "bad_request_id", sane), scope)(scope, receive, answer)
+            problem = "X-Request-ID must be 1 to 64 letters, digits or any of . _ : -. Correct or omit it."
+            response = error_response(ApiError(400, "invalid_request_id", problem), scope)
+            await response(scope, receive, send_with_headers)
             return
         try:
-            await self.app(scope, receive, answer)
+            await self.app(scope, receive, send_with_headers)
         except Exception as error:
-            refusal = unexpected(error)
+            response = error_response(internal_error(error), scope)
             if not started:
-                await told(refusal, scope)(scope, receive, answer)
+                await response(scope, receive, send_with_headers)

@@ -1,13 +1,14 @@
-"""What OpenAPI says of a request's body and of errors, with examples that work."""
+"""OpenAPI descriptions that FastAPI cannot derive: the body that `/v1/extract` parses itself, and the errors."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from fastapi import FastAPI
+from pydantic import Field, TypeAdapter
 
-from formnet.scale.service.schemas import ErrorReply
+from formnet.scale.service.schemas import DocumentInput, DocumentsInput, ErrorResponse
 
-#: A document that can be sent as it stands.
-DOCUMENT: dict[str, Any] = {
+#: A valid request body.
+EXAMPLE_DOCUMENT: dict[str, Any] = {
     "id": "receipt-1",
     "pages": [
         {
@@ -18,107 +19,64 @@ DOCUMENT: dict[str, Any] = {
         }
     ],
 }
-REPLY = {
-    "request_id": "3f0c9a52d7d84c7c9a3c0c1f7a5e2b11",
-    "model": "receipts",
-    "documents": [
-        {
-            "document": "receipt-1",
-            "pages": [{"page": 1, "width": 200, "height": 100, "text_source": None}],
-            "entities": [
-                {
-                    "label": "total",
-                    "text": "9.00",
-                    "value": {"kind": "amount", "value": "9.00"},
-                    "page": 1,
-                    "boxes": [[70, 40, 99, 50]],
-                    "words": [2],
-                    "score": 0.9981,
-                    "ocr_score": None,
-                    "review": False,
-                }
-            ],
-        }
-    ],
-}
 
-_NUMBER = {"type": "number"}
-_PAGE = {
+_JSON_BODY: TypeAdapter[Any] = TypeAdapter(
+    DocumentInput | Annotated[list[DocumentInput], Field(min_length=1)] | DocumentsInput
+)
+_JSON_SCHEMA = _JSON_BODY.json_schema(ref_template="#/components/schemas/{model}")
+_BODY_MODELS = _JSON_SCHEMA.pop("$defs")
+_MULTIPART_SCHEMA = {
     "type": "object",
-    "required": ["words", "boxes"],
+    "required": ["files"],
     "properties": {
-        "width": {**_NUMBER, "description": "In the units of the boxes; without it, guessed around the words."},
-        "height": _NUMBER,
-        "words": {"type": "array", "items": {"type": "string"}, "description": "In reading order."},
-        "boxes": {
+        "files": {
             "type": "array",
-            "items": {"type": "array", "items": _NUMBER, "minItems": 4, "maxItems": 4},
-            "description": "x0, y0, x1, y1 of each word; the origin is top left.",
-        },
-        "confidences": {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1}},
+            "minItems": 1,
+            "items": {"type": "string", "format": "binary"},
+            "description": "PDF files, images, or the output of OCR engines and services; one document per file.",
+        }
     },
 }
-_DOCUMENT = {
-    "type": "object",
-    "required": ["id", "pages"],
-    "properties": {"id": {"type": "string", "minLength": 1}, "pages": {"type": "array", "items": _PAGE}},
-}
-_DOCUMENTS = {"type": "array", "items": _DOCUMENT, "minItems": 1}
-
-BODY: dict[str, Any] = {
+#: The request body of `/v1/extract`.
+EXTRACT_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["files"],
-                    "properties": {
-                        "files": {
-                            "type": "array",
-                            "minItems": 1,
-                            "items": {"type": "string", "format": "binary"},
-                            "description": "PDFs, pictures, or what OCR engines and services write; a file a document.",
-                        }
-                    },
-                }
-            },
+            "multipart/form-data": {"schema": _MULTIPART_SCHEMA},
             "application/json": {
-                "schema": {
-                    "anyOf": [
-                        _DOCUMENT,
-                        _DOCUMENTS,
-                        {"type": "object", "required": ["documents"], "properties": {"documents": _DOCUMENTS}},
-                    ]
-                },
+                "schema": _JSON_SCHEMA,
                 "examples": {
-                    "one": {"summary": "A document", "value": DOCUMENT},
-                    "several": {"summary": "Several documents", "value": {"documents": [DOCUMENT, DOCUMENT]}},
+                    "one": {"summary": "One document", "value": EXAMPLE_DOCUMENT},
+                    "several": {"summary": "Several documents", "value": {"documents": [EXAMPLE_DOCUMENT] * 2}},
                 },
             },
         },
     }
 }
 
-_MEANINGS = {
-    400: "The request cannot be understood.",
-    401: "A key is needed, or is not known.",
-    404: "There is no such model.",
-    408: "The body took too long to arrive.",
-    413: "The request or a document is larger than the limits.",
-    415: "The body is of no kind that can be taken.",
-    422: "A document cannot be read, or a parameter is wrong.",
-    500: "Something went wrong inside the service.",
-    503: "Too many documents are waiting; Retry-After says when to try again.",
+_ERROR_DESCRIPTIONS = {
+    400: "Invalid request.",
+    401: "Missing or invalid API key.",
+    404: "Unknown model.",
+    408: "The body was not received in time.",
+    413: "The request or a document exceeds a limit.",
+    415: "Unsupported content type or encoding.",
+    422: "Unreadable document or invalid parameter.",
+    500: "Internal error.",
+    503: "The service is overloaded; Retry-After gives the delay before a retry.",
 }
 
 
-def answers(model: type[BaseModel] | None, *errors: int, example: Any = None) -> dict[int | str, dict[str, Any]]:
-    """Describe what a route may answer: its good answer, and its errors."""
-    good: dict[str, Any] = {} if model is None else {"model": model}
-    if example is not None:
-        good["content"] = {"application/json": {"example": example}}
-    told: dict[int | str, dict[str, Any]] = {200: good}
-    for status in errors:
-        told[status] = {"model": ErrorReply, "description": _MEANINGS[status]}
-    return told
+class ServiceApi(FastAPI):
+    """FastAPI application that adds the models of request bodies to its OpenAPI document."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        document = super().openapi()
+        document["components"]["schemas"] |= _BODY_MODELS
+        return document
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the error responses of a route."""
+    return {status: {"model": ErrorResponse, "description": _ERROR_DESCRIPTIONS[status]} for status in statuses}

@@ -1,4 +1,4 @@
-"""A request's body → files or documents, within limits that hold while it still comes in."""
+"""Parse the body of a request into files or documents, checking limits while it is received."""
 
 import asyncio
 import re
@@ -14,150 +14,156 @@ from starlette.types import Message, Receive
 
 from formnet.document import Document
 from formnet.errors import DocumentError, LimitError
-from formnet.io.readers.jsonl import Line, from_json, loads
-from formnet.scale.service.errors import ApiError, too_busy
-from formnet.scale.service.reader import Upload, refuse_long
-from formnet.scale.service.settings import Settings
+from formnet.io.file_types import PARQUET_MAGIC
+from formnet.io.readers.jsonl import Line, from_json, parse_json
+from formnet.scale.service.errors import ApiError, overloaded_error
+from formnet.scale.service.reader import Upload, check_document_size
+from formnet.scale.service.settings import ServiceSettings
 
-_LONGEST_NAME = 200
-#: Requests of the largest size that a door holds at once.
-LARGEST_BODIES = 16
-#: JSON unpacks to many times its size, most of which is given back: one body at a time.
+#: Memory for request bodies per ingress replica, as a multiple of the maximum size of one body.
+MAX_BUFFERED_BODIES = 16
+_MAX_NAME_LENGTH = 200
+#: Parsed JSON temporarily takes many times its size, so bodies are parsed one at a time.
 _PARSING = asyncio.Semaphore(1)
 
 
-class Store:
-    """The bodies that a door holds at once: so many of the largest, and others are told to come back."""
+class BodyBuffer:
+    """The total size of the request bodies in memory; bodies beyond the limit are rejected."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.most, self.held = LARGEST_BODIES * settings.max_bytes, 0
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.max_bytes, self.used_bytes = MAX_BUFFERED_BODIES * settings.max_bytes, 0
 
     @contextmanager
-    def shelf(self) -> Iterator[Callable[[int], None]]:
-        """Give what to tell of bytes that have come; they count until the request is over."""
-        taken = 0
+    def reserve(self) -> Iterator[Callable[[int], None]]:
+        """Yield a function that reserves a number of bytes; they are released when the context exits."""
+        reserved = 0
 
-        def take(count: int) -> None:
-            nonlocal taken
-            taken += count
-            self.held += count
-            if self.held > self.most:
-                raise too_busy()
+        def add(count: int) -> None:
+            nonlocal reserved
+            reserved += count
+            self.used_bytes += count
+            if self.used_bytes > self.max_bytes:
+                raise overloaded_error()
 
         try:
-            yield take
+            yield add
         finally:
-            self.held -= taken
+            self.used_bytes -= reserved
 
 
-async def read_body(request: Request, settings: Settings, take: Callable[[int], None]) -> list[Upload] | list[Document]:
-    """Take what was sent: files as a form, or documents as JSON."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("multipart/form-data", "application/json"):
-        raise ApiError(415, "unknown_kind", "Send files as multipart/form-data, or documents as application/json.")
+async def read_body(
+    request: Request, settings: ServiceSettings, reserve: Callable[[int], None]
+) -> list[Upload] | list[Document]:
+    """Read the body of a request: files as a form, or documents as JSON."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type not in ("multipart/form-data", "application/json"):
+        problem = "Unsupported content type. Send files as multipart/form-data, or documents as application/json."
+        raise ApiError(415, "unsupported_media_type", problem)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise ApiError(415, "packed", "Send the body as it is, without Content-Encoding.")
-    _refuse_declared(request, settings)
-    held = Request(request.scope, _hold(request.receive, settings, take))
+        raise ApiError(415, "unsupported_encoding", "Content-Encoding is not supported. Send the body uncompressed.")
+    _check_content_length(request, settings)
+    limited = Request(request.scope, _limit_receive(request.receive, settings, reserve))
     try:
-        if kind == "application/json":
-            body = await held.body()
+        if content_type == "application/json":
+            body = await limited.body()
             async with _PARSING:
-                return await asyncio.to_thread(_documents, body, settings)
-        return await _uploads(held, settings)
+                return await asyncio.to_thread(_parse_documents, body, settings)
+        return await _read_uploads(limited, settings)
     except ClientDisconnect as error:
-        raise ApiError(400, "cut_off", "The request ended before its body did.") from error
+        raise ApiError(400, "incomplete_body", "The connection was closed before the end of the body.") from error
 
 
-def _refuse_declared(request: Request, settings: Settings) -> None:
-    """Refuse at once what says itself that it is too large."""
+def _check_content_length(request: Request, settings: ServiceSettings) -> None:
+    """Reject a request whose declared length exceeds the limit."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > settings.max_bytes:
-        raise _too_large(settings)
+        raise _too_large_error(settings)
 
 
-def _hold(receive: Receive, settings: Settings, take: Callable[[int], None]) -> Receive:
-    """Let through so many bytes for so many seconds."""
-    came = 0
-    deadline = asyncio.get_running_loop().time() + settings.seconds
+def _limit_receive(receive: Receive, settings: ServiceSettings, reserve: Callable[[int], None]) -> Receive:
+    """Wrap `receive` so that it raises `ApiError` when the body is too large or takes too long."""
+    received = 0
+    deadline = asyncio.get_running_loop().time() + settings.timeout
 
-    async def held() -> Message:
-        nonlocal came
+    async def limited() -> Message:
+        nonlocal received
         try:
             async with asyncio.timeout_at(deadline):
                 message = await receive()
         except TimeoutError as error:
-            limit = f"the limit is {settings.seconds:g} seconds"
-            raise ApiError(408, "too_slow", f"The body takes too long to arrive; {limit}.") from error
+            problem = f"The body was not received within {settings.timeout:g} seconds (the limit)."
+            raise ApiError(408, "request_timeout", problem) from error
         size = len(message.get("body", b""))
-        came += size
-        take(size)
-        if came > settings.max_bytes:
-            raise _too_large(settings)
+        received += size
+        reserve(size)
+        if received > settings.max_bytes:
+            raise _too_large_error(settings)
         return message
 
-    return held
+    return limited
 
 
-def _too_large(settings: Settings) -> ApiError:
-    return ApiError(413, "too_large", f"The request is larger than the limit of {settings.max_bytes:,} bytes.")
+def _too_large_error(settings: ServiceSettings) -> ApiError:
+    return ApiError(413, "too_large", f"The request is larger than {settings.max_bytes:,} bytes (the limit).")
 
 
-async def _uploads(request: Request, settings: Settings) -> list[Upload]:
-    """Give the files of a form, whatever its parts are called."""
+async def _read_uploads(request: Request, settings: ServiceSettings) -> list[Upload]:
+    """Read the files of a form, regardless of their field names."""
     try:
         async with request.form(max_files=settings.max_documents, max_fields=8, max_part_size=1024) as form:
             parts = [part for _, part in form.multi_items() if isinstance(part, UploadFile)]
-            files = [Upload(plain_name(part.filename), await part.read()) for part in parts]
+            files = [Upload(display_name(part.filename), await part.read()) for part in parts]
     except HTTPException as error:
-        raise ApiError(400, "bad_form", f"The form cannot be read: {error.detail}") from error
+        raise ApiError(400, "invalid_multipart", f"The form cannot be parsed: {error.detail}") from error
+    for file in files:
+        if file.content.startswith(PARQUET_MAGIC):
+            problem = f"{file.name}: Parquet is not accepted. Send the documents as JSON, or use formnet bulk."
+            raise ApiError(422, "invalid_document", problem)
     if not files:
-        raise ApiError(422, "no_file", "The form holds no file; send one or several as 'files'.")
+        raise ApiError(422, "missing_file", "The form contains no file. Send one or more files as 'files'.")
     return files
 
 
-def _documents(body: bytes, settings: Settings) -> list[Document]:
-    """Give the documents of a JSON body: one, a list, or an object with `documents`."""
+def _parse_documents(body: bytes, settings: ServiceSettings) -> list[Document]:
+    """Parse the documents of a JSON body: one document, a list, or an object with `documents`."""
     try:
-        data = loads(Line(Path("body"), 1, body))
+        data = parse_json(Line(Path("body"), 1, body))
     except DocumentError as error:
         raise DocumentError(f"The body {error}") from error
     if isinstance(data, dict) and "documents" in data:
         data = data["documents"]
     items = data if isinstance(data, list) else [data]
     if not items:
-        raise DocumentError("The body holds no document.")
+        raise DocumentError("The body contains no document.")
     if len(items) > settings.max_documents:
-        raise ApiError(
-            413, "too_large", f"{len(items):,} documents; the limit is {settings.max_documents:,} a request."
-        )
+        raise ApiError(413, "too_large", f"{len(items):,} documents in one request (limit {settings.max_documents:,}).")
     for item in items:
-        _refuse_long_json(item, settings)
-    documents = [from_json(item, words_only=True) for item in items]
+        _check_json_size(item, settings)
+    documents = [from_json(item, words_only=True, limits=settings.read_limits) for item in items]
     for document in documents:
-        refuse_long(document, settings)
+        check_document_size(document, settings)
     return documents
 
 
-def _refuse_long_json(item: Any, settings: Settings) -> None:
-    """Count before anything is built: a body of empty pages is small, and its documents are not."""
+def _check_json_size(item: Any, settings: ServiceSettings) -> None:
+    """Check the numbers of pages and words before building a document, which takes more memory than its JSON."""
     if not isinstance(item, dict):
-        return  # not as documents are, which is told when it is read
+        return  # `from_json` raises the error
     pages = [item] if "words" in item else item.get("pages")
     if not isinstance(pages, list):
         return
     words = sum(len(page["words"]) for page in pages if isinstance(page, dict) and isinstance(page.get("words"), list))
-    for count, most, what in ((len(pages), settings.max_pages, "pages"), (words, settings.max_words, "words")):
-        if count > most:
-            raise LimitError(f"A document has {count:,} {what}; the limit is {most:,}. Split it.")
+    for count, limit, unit in ((len(pages), settings.max_pages, "pages"), (words, settings.max_words, "words")):
+        if count > limit:
+            raise LimitError(f"A document has {count:,} {unit} (limit {limit:,}). Split the document.")
 
 
-def plain_name(name: str | None) -> str:
-    """Keep of a file's name what can be shown: its last part, without what cannot be seen.
+def display_name(name: str | None) -> str:
+    """Return the last component of a file name without unprintable characters.
 
-    >>> plain_name("../../etc/passwd"), plain_name("C:\\\\scans\\\\a b.pdf"), plain_name("")
+    >>> display_name("../../etc/passwd"), display_name("C:\\\\scans\\\\a b.pdf"), display_name("")
     ('passwd', 'a b.pdf', 'document')
     """
     last = re.split(r"[/\\]", name or "")[-1]
-    shown = "".join(c for c in last if c.isprintable())
-    return shown[:_LONGEST_NAME].strip() or "document"
+    printable = "".join(c for c in last if c.isprintable())
+    return printable[:_MAX_NAME_LENGTH].strip() or "document"

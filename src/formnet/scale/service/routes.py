@@ -1,4 +1,4 @@
-"""The door: routes, and the way of a request's documents through readers and a network."""
+"""Ingress of the service: the routes, and the calls to readers and models."""
 
 import asyncio
 import logging
@@ -8,211 +8,231 @@ from importlib.resources import files
 from time import perf_counter
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import FastAPI, Query
+from fastapi import Query, Security
 from ray import serve
 from ray.exceptions import OutOfMemoryError, RayActorError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from formnet import __version__
 from formnet.document import Document
-from formnet.extraction.output import answer
-from formnet.scale.service.auth import check_key
-from formnet.scale.service.errors import ApiError, too_busy
+from formnet.extraction.options import ExtractionOptions
+from formnet.scale.service.auth import require_api_key
+from formnet.scale.service.errors import ApiError, overloaded_error
 from formnet.scale.service.metrics import Counters, metrics_text
-from formnet.scale.service.middleware import guard, request_id
-from formnet.scale.service.openapi import BODY, REPLY, answers
-from formnet.scale.service.reader import Reading, Upload
-from formnet.scale.service.request_body import Store, read_body
-from formnet.scale.service.schemas import ModelsReply, Reply
-from formnet.scale.service.settings import Settings
+from formnet.scale.service.middleware import install_middleware, request_id
+from formnet.scale.service.model import ModelInput
+from formnet.scale.service.openapi import EXTRACT_BODY, ServiceApi, error_responses
+from formnet.scale.service.reader import ReadResult, Upload
+from formnet.scale.service.request_body import BodyBuffer, read_body
+from formnet.scale.service.schemas import (
+    ExtractResponse,
+    LimitsInfo,
+    ModelInfo,
+    ModelsResponse,
+    ServiceDocument,
+    to_service_document,
+)
+from formnet.scale.service.settings import ServiceSettings
 
-#: Documents of one request that are under way at a time: none fills the queue alone.
-AT_ONCE = 8
+#: Maximum documents of one request that are processed concurrently, so that one request cannot fill the queue.
+MAX_CONCURRENT_DOCUMENTS = 8
 
 _LOG = logging.getLogger("ray.serve")
-_PAGE = files(__package__) / "static"
-#: What the page is made of, by route.
+_STATIC = files(__package__) / "static"
+#: Content types of the files of the web page.
 _ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
 
-app = FastAPI(
+app = ServiceApi(
     title="FormNet",
     version=__version__,
-    description="Fields out of forms, receipts and invoices: documents in, labeled values with boxes out.",
-    docs_url=None,  # its page would be fetched from elsewhere
+    description="Extract fields from forms, receipts and invoices: documents in, labeled values with boxes out.",
+    docs_url=None,  # these pages load scripts from other hosts
     redoc_url=None,
 )
-guard(app)
+install_middleware(app)
 
-ModelName = Annotated[str | None, Query(description="Which model; without it, the first.")]
-Pictures = Annotated[bool, Query(description="Give a picture of each page, as a data URL.")]
-MinScore = Annotated[float, Query(ge=0, le=1, description="Fields less sure than this are marked for review.")]
-DayFirst = Annotated[bool | None, Query(description="Read 03/04/2019 so; without it, as the model knows it.")]
+ModelName = Annotated[str | None, Query(description="Name of the model. Default: the first one.")]
+Images = Annotated[bool, Query(description="Return an image of each page as a data URL.")]
+MinScore = Annotated[float, Query(ge=0, le=1, description="Confidence below which a field is marked for review.")]
+DayFirst = Annotated[
+    bool | None, Query(description="Read 03/04/2019 day first or month first. Default: as the model was trained.")
+]
 
 
-class Asked(NamedTuple):
-    """What a request wants to know of its documents."""
+class ExtractParameters(NamedTuple):
+    """The query parameters of a request."""
 
     model: str
-    pictures: bool
-    min_score: float
-    day_first: bool | None
+    images: bool
+    options: ExtractionOptions
 
 
 @serve.ingress(app)
 class Ingress:
-    """Takes requests, asks readers and networks, and answers."""
+    """Replica that handles HTTP requests."""
 
-    def __init__(self, settings: Settings, digests: tuple[bytes, ...], reader: Any, networks: dict[str, Any]) -> None:
-        self.settings, self.digests, self.reader, self.networks = settings, digests, reader, networks
+    def __init__(
+        self, settings: ServiceSettings, digests: tuple[bytes, ...], reader: Any, models: dict[str, Any]
+    ) -> None:
+        self.settings, self.digests, self.reader, self.models = settings, digests, reader, models
         self.labels: dict[str, list[str]] = {}
-        self.counters, self.store = Counters(), Store(settings)
+        self.counters, self.buffer = Counters(), BodyBuffer(settings)
 
     @app.post(
         "/v1/extract",
-        response_model=None,
-        responses=answers(Reply, 400, 401, 404, 408, 413, 415, 422, 500, 503, example=REPLY),
-        openapi_extra=BODY,
+        dependencies=[Security(require_api_key)],
+        response_model=ExtractResponse,
+        response_model_exclude_unset=True,  # pages have no image unless requested
+        responses=error_responses(400, 401, 404, 408, 413, 415, 422, 500, 503),
+        openapi_extra=EXTRACT_BODY,
     )
     async def extract(
         self,
         request: Request,
         model: ModelName = None,
-        pictures: Pictures = False,
+        images: Images = False,
         min_score: MinScore = 0.0,
         day_first: DayFirst = None,
-    ) -> Response:
-        """Give the fields of one document or several."""
-        check_key(request.headers, self.digests)
-        began = perf_counter()
-        name = next(iter(self.networks)) if model is None else model
-        if name not in self.networks:
-            raise ApiError(404, "no_such_model", f"There is no model {name!r}; there is {', '.join(self.networks)}.")
-        with self.store.shelf() as take:
-            sent = await read_body(request, self.settings, take)
-            found = await self._answers(sent, Asked(name, pictures, min_score, day_first))
+    ) -> ExtractResponse:
+        """Extract the fields of one or more documents."""
+        start = perf_counter()
+        name = next(iter(self.models)) if model is None else model
+        if name not in self.models:
+            problem = f"There is no model {name!r}. Available: {', '.join(self.models)}."
+            raise ApiError(404, "unknown_model", problem)
+        with self.buffer.reserve() as reserve:
+            sources = await read_body(request, self.settings, reserve)
+            documents = await self._extract_all(
+                sources, ExtractParameters(name, images, ExtractionOptions(min_score, day_first))
+            )
         _LOG.info(
             "extracted",
             extra={
                 "model": name,
-                "documents": len(found),
-                "pages": sum(len(one["pages"]) for one in found),
-                "fields": sum(len(one["entities"]) for one in found),
-                "milliseconds": round((perf_counter() - began) * 1e3),
+                "documents": len(documents),
+                "pages": sum(len(document.pages) for document in documents),
+                "fields": sum(len(document.entities) for document in documents),
+                "milliseconds": round((perf_counter() - start) * 1e3),
             },
         )
-        return JSONResponse({"request_id": request_id(request.scope), "model": name, "documents": found})
+        return ExtractResponse(request_id=request_id(request.scope), model=name, documents=documents)
 
-    async def _answers(self, sent: Sequence[Upload | Document], asked: Asked) -> list[dict[str, Any]]:
-        """Answer all documents of a request, a few at a time."""
-        turns = asyncio.Semaphore(min(AT_ONCE, self.settings.max_queue))
-        work = [asyncio.ensure_future(self._answer(one, asked, turns)) for one in sent]
+    async def _extract_all(
+        self, sources: Sequence[Upload | Document], parameters: ExtractParameters
+    ) -> list[ServiceDocument]:
+        """Process the documents of a request, a few at a time; an error in one fails the request."""
+        semaphore = asyncio.Semaphore(min(MAX_CONCURRENT_DOCUMENTS, self.settings.max_queue))
+        tasks = [asyncio.ensure_future(self._extract_one(source, parameters, semaphore)) for source in sources]
         try:
-            return await asyncio.gather(*work)
+            return await asyncio.gather(*tasks)
         finally:
-            for task in work:
-                task.cancel()  # if one is refused, all are
+            for task in tasks:
+                task.cancel()
 
-    async def _answer(self, sent: Upload | Document, asked: Asked, turns: asyncio.Semaphore) -> dict[str, Any]:
-        """Read a file if it is one, have its entities found, and say so."""
-        async with turns:
-            if isinstance(sent, Document):
-                reading = Reading(sent)
+    async def _extract_one(
+        self, source: Upload | Document, parameters: ExtractParameters, semaphore: asyncio.Semaphore
+    ) -> ServiceDocument:
+        """Read a file, if it is one, and extract its entities."""
+        async with semaphore:
+            if isinstance(source, Document):
+                result = ReadResult(source)
             else:
-                reading = await self._ask(self.reader.read, sent, asked.pictures)
-            entities = await self._ask(self.networks[asked.model].entities, reading.document)
-        if asked.day_first is not None:
-            entities = [replace(entity, day_first=asked.day_first) for entity in entities]
-        document = replace(reading.document, entities=tuple(entities), links=())
-        said = answer(document, asked.min_score)
-        for page, picture in zip(said["pages"], reading.pictures, strict=False):
-            page["picture"] = picture
-        self.counters.count(document, asked.model)
-        return said
+                result = await self._call(self.reader.read, source, parameters.images)
+            item = ModelInput(result.document, parameters.options)
+            entities = await self._call(self.models[parameters.model].entities, item)
+        document = replace(result.document, entities=tuple(entities), links=())
+        self.counters.count(document, parameters.model)
+        return to_service_document(document, result.images)
 
-    async def _ask(self, method: Any, *arguments: Any) -> Any:
-        """Call a deployment; what dies with its replica is asked once more, since asking changes nothing."""
+    async def _call(self, method: Any, *arguments: Any) -> Any:
+        """Call a deployment, once more if its replica dies; raise the `ApiError` that it returns."""
         for _ in range(2):
             response = method.remote(*arguments)
             try:
-                async with asyncio.timeout(self._patience):
-                    found = await response
+                async with asyncio.timeout(self._call_timeout):
+                    result = await response
             except (BackPressureError, DeploymentUnavailableError) as error:
-                raise too_busy() from error
+                raise overloaded_error() from error
             except TimeoutError as error:
                 response.cancel()
-                raise too_busy() from error
+                raise overloaded_error() from error
             except asyncio.CancelledError:
                 response.cancel()
                 raise
             except (RayActorError, OutOfMemoryError):
                 continue
-            if isinstance(found, ApiError):
-                raise found
-            return found
-        raise too_busy()
+            if isinstance(result, ApiError):
+                raise result
+            return result
+        raise overloaded_error()
 
     @property
-    def _patience(self) -> float:
-        """How long an answer is waited for: a document's own time, and some in the queue."""
-        return 2 * self.settings.seconds
+    def _call_timeout(self) -> float:
+        """The timeout of a call in seconds: that of a document, and as much again in the queue."""
+        return 2 * self.settings.timeout
 
-    @app.get("/v1/models", response_model=None, responses=answers(ModelsReply, 400, 401, 500, 503))
-    async def models(self, request: Request) -> Response:
-        """Name the models with their labels, and the limits."""
-        check_key(request.headers, self.digests)
-        for name, network in self.networks.items():
+    @app.get(
+        "/v1/models",
+        dependencies=[Security(require_api_key)],
+        response_model=ModelsResponse,
+        responses=error_responses(400, 401, 500, 503),
+    )
+    async def list_models(self) -> ModelsResponse:
+        """Return the models with their labels, and the limits."""
+        for name, model in self.models.items():
             if name not in self.labels:
-                self.labels[name] = await self._ask(network.labels)
-        limits = self.settings
-        return JSONResponse(
-            {
-                "models": [{"name": name, "labels": self.labels[name]} for name in self.networks],
-                "limits": {
-                    "bytes": limits.max_bytes,
-                    "documents": limits.max_documents,
-                    "pages": limits.max_pages,
-                    "words": limits.max_words,
-                    "pixels": limits.max_pixels,
-                    "seconds": limits.seconds,
-                },
-            }
+                self.labels[name] = await self._call(model.labels)
+        settings = self.settings
+        limits = LimitsInfo(
+            bytes=settings.max_bytes,
+            documents=settings.max_documents,
+            pages=settings.max_pages,
+            words=settings.max_words,
+            pixels=settings.max_pixels,
+            seconds=settings.timeout,
         )
+        models = [ModelInfo(name=name, labels=self.labels[name]) for name in self.models]
+        return ModelsResponse(models=models, limits=limits)
 
-    @app.get("/healthz", response_class=PlainTextResponse, responses=answers(None, 400, 500))
+    @app.get("/healthz", response_class=PlainTextResponse, responses=error_responses(400, 500))
     async def healthz(self) -> str:
-        """Say that this process answers."""
+        """Return 200 if this process responds."""
         return "ok\n"
 
-    @app.get("/readyz", response_class=PlainTextResponse, responses=answers(None, 400, 500, 503))
+    @app.get("/readyz", response_class=PlainTextResponse, responses=error_responses(400, 500, 503))
     async def readyz(self) -> str:
-        """Say whether documents can be read and scored."""
+        """Return 200 if every deployment has a running replica."""
         status = await asyncio.to_thread(serve.status)
         application = status.applications[serve.get_replica_context().app_name]
         running = {
             name
-            for name, part in application.deployments.items()
-            if any(state == "RUNNING" and count for state, count in part.replica_states.items())
+            for name, deployment in application.deployments.items()
+            if any(state == "RUNNING" and count for state, count in deployment.replica_states.items())
         }
         if missing := application.deployments.keys() - running:
             raise ApiError(503, "not_ready", f"Not running yet: {', '.join(sorted(missing))}.")
         return "ready\n"
 
-    @app.get("/metrics", response_class=PlainTextResponse, responses=answers(None, 400, 401, 500, 503))
-    async def metrics(self, request: Request) -> Response:
-        """Give this machine's metrics, for Prometheus: Serve's and our own."""
-        check_key(request.headers, self.digests)
+    @app.get(
+        "/metrics",
+        dependencies=[Security(require_api_key)],
+        response_class=PlainTextResponse,
+        responses=error_responses(400, 401, 500, 503),
+    )
+    async def metrics(self) -> Response:
+        """Return the metrics of Serve and of this service on this machine, for Prometheus."""
         return PlainTextResponse(await metrics_text(), media_type="text/plain; version=0.0.4")
 
     @app.get("/", include_in_schema=False)
     async def page(self) -> Response:
-        """Give the page to try it on."""
-        return Response((_PAGE / "index.html").read_bytes(), media_type="text/html")
+        """Return the web page."""
+        return Response((_STATIC / "index.html").read_bytes(), media_type="text/html")
 
     @app.get("/page/{name}", include_in_schema=False)
     async def asset(self, name: str) -> Response:
-        """Give a part of the page; there are only these."""
+        """Return a script or style sheet of the web page."""
         if name not in _ASSETS:
             raise ApiError(404, "not_found", "Not Found.")
-        return Response((_PAGE / name).read_bytes(), media_type=_ASSETS[name])
+        return Response((_STATIC / name).read_bytes(), media_type=_ASSETS[name])

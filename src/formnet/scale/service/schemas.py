@@ -1,61 +1,65 @@
-"""Responses of the service, as the client receives them and OpenAPI describes them."""
+"""Requests and responses of the service, as the client sends and receives them and OpenAPI describes them."""
 
-from typing import Any
+from collections.abc import Sequence
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-Box = tuple[float, float, float, float]
-
-
-class FieldAnswer(BaseModel):
-    """One field: the text as printed, what it says, where it stands, how sure the network is."""
-
-    label: str
-    text: str
-    value: dict[str, Any] | None
-    page: int
-    boxes: list[Box]
-    words: list[int]
-    score: float | None
-    ocr_score: float | None
-    review: bool
+from formnet.document import Document
+from formnet.extraction.output import Box, DocumentOutput, PageOutput, Share, to_output
 
 
-class PageAnswer(BaseModel):
-    """A page's size, in the units of the boxes; its picture, if one was asked for."""
+class PageInput(BaseModel):
+    """The words of a page."""
 
-    page: int
-    width: float
-    height: float
-    text_source: str | None
-    picture: str | None = None
-
-
-class Answer(BaseModel):
-    """What was found in one document."""
-
-    document: str
-    pages: list[PageAnswer]
-    entities: list[FieldAnswer]
+    width: float | None = Field(None, description="Width in the units of the boxes; by default, up to the last word.")
+    height: float | None = None
+    words: list[str] = Field(description="Words in reading order.")
+    boxes: list[Box] = Field(description="x0, y0, x1, y1 of each word; the origin is at the top left.")
+    confidences: list[Share] | None = Field(None, description="OCR confidence of each word.")
 
 
-class Reply(BaseModel):
-    """The answers to one request, in the order of its documents."""
+class DocumentInput(BaseModel):
+    """A document as words with bounding boxes."""
+
+    id: str = Field(min_length=1)
+    pages: list[PageInput]
+
+
+class DocumentsInput(BaseModel):
+    """Several documents."""
+
+    documents: list[DocumentInput] = Field(min_length=1)
+
+
+class ServicePage(PageOutput):
+    """A page's size, in the units of the boxes, and its image."""
+
+    image: str | None = Field(None, description="JPEG data URL; absent unless the request has images=true.")
+
+
+class ServiceDocument(DocumentOutput):
+    """The fields of one document."""
+
+    pages: list[ServicePage]  # type: ignore[assignment] # a list of a subclass
+
+
+class ExtractResponse(BaseModel):
+    """The documents of a request, in the order they were sent."""
 
     request_id: str
     model: str
-    documents: list[Answer]
+    documents: list[ServiceDocument]
 
 
-class ModelAnswer(BaseModel):
-    """A model's name and the labels it knows."""
+class ModelInfo(BaseModel):
+    """A model and its labels."""
 
     name: str
     labels: list[str]
 
 
-class LimitsAnswer(BaseModel):
-    """What a request may be at most."""
+class LimitsInfo(BaseModel):
+    """Limits on a request and on each of its documents."""
 
     bytes: int
     documents: int
@@ -65,22 +69,31 @@ class LimitsAnswer(BaseModel):
     seconds: float
 
 
-class ModelsReply(BaseModel):
-    """The models that can be asked, the first one without being named."""
+class ModelsResponse(BaseModel):
+    """The models, the default first, and the limits."""
 
-    models: list[ModelAnswer]
-    limits: LimitsAnswer
+    models: list[ModelInfo]
+    limits: LimitsInfo
 
 
-class Problem(BaseModel):
-    """Why there is no answer."""
+class ErrorDetail(BaseModel):
+    """An error: a code for programs and a message for people."""
 
     code: str
     message: str
     request_id: str
 
 
-class ErrorReply(BaseModel):
-    """What every error looks like."""
+class ErrorResponse(BaseModel):
+    """The body of every error response."""
 
-    error: Problem
+    error: ErrorDetail
+
+
+def to_service_document(document: Document, images: Sequence[str | None] = ()) -> ServiceDocument:
+    """Convert a document; `images` holds one data URL per page, or is empty if no images were requested."""
+    output = to_output(document)
+    pages = [ServicePage(**page.model_dump()) for page in output.pages]
+    for page, image in zip(pages, images, strict=False):
+        page.image = image
+    return ServiceDocument(document=output.document, pages=pages, entities=output.entities)

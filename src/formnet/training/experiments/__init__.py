@@ -1,4 +1,4 @@
-"""Runs that belong together: seeds of one configuration, the paper's ablation, a learning curve.
+"""Groups of training runs: seeds of one configuration, variants of it, the paper's ablation, a learning curve.
 
-Each run is trained once and found again, so that an experiment that was cut off goes on where it stopped.
+Finished runs are reused, so that an interrupted experiment can be continued.
 """

@@ -1,4 +1,4 @@
-"""Choices tried one by one, judged on the held-out part of training and never on test documents."""
+"""Comparison of settings, scored on held-out training documents, or on test documents to report a table."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,24 +10,24 @@ import yaml
 from formnet.errors import SettingsError
 from formnet.training.config import FineTuning, load_settings
 from formnet.training.experiments.trial import (
-    headline,
+    for_seed,
+    headline_f1,
     held_out_f1,
-    of_seed,
-    parameters_of,
+    mean_and_std,
+    parameter_count,
     run_trial,
     score_trial,
-    spread,
 )
 
 
 def read_variants(file: Path) -> dict[str, list[str]]:
-    """Read a YAML file of names, each with the settings that it overrides."""
+    """Read a YAML file that maps names of variants to lists of overrides."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{file}: cannot be read as YAML: {error}.") from error
     if not isinstance(data, dict) or not all(isinstance(value, list) for value in data.values()):
-        raise SettingsError(f"{file}: variants are names, each with a list of settings like epochs=10.")
+        raise SettingsError(f"{file}: expected names of variants, each with a list of settings such as epochs=10.")
     return {str(name): [str(item) for item in items] for name, items in data.items()}
 
 
@@ -38,24 +38,24 @@ def compare(
     test: str | None = None,
     common: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Train every variant with every seed and give its score on the documents held out.
+    """Train every variant with every seed, and score it on the held-out documents.
 
-    What is overridden in `common` is so for all of them. Test documents, if given, are scored instead: for variants
-    that stand beside each other in a figure, none of which is chosen by it.
+    `common` overrides apply to all variants. With `test`, variants are scored on test documents instead. Such scores
+    are for reporting and must not be used to choose a variant.
     """
     rows = []
     for name, overrides in variants.items():
         run = load_settings(FineTuning, config, [*common, *overrides])
         if test is None and not run.validation and not run.held_out:
-            raise SettingsError(f"{config}: comparing needs held-out documents; set held_out or validation.")
+            raise SettingsError(f"{config}: a comparison needs held-out documents. Set held_out or validation.")
         folder = "".join(c if c.isalnum() else "-" for c in name)
-        trials = [of_seed(run, seed, f"{folder}/") for seed in seeds]
+        trials = [for_seed(run, seed, f"{folder}/") for seed in seeds]
         rows.append(
             {
                 "variant": name,
                 "overrides": list(overrides),
-                "f1": spread([_score(trial, test) for trial in trials]),
-                "parameters": parameters_of(trials[0]),
+                "f1": mean_and_std([_score(trial, test) for trial in trials]),
+                "parameters": parameter_count(trials[0]),
             }
         )
     judged_on = test or "the held-out part of training"
@@ -63,8 +63,8 @@ def compare(
 
 
 def _score(trial: FineTuning, test: str | None) -> float:
-    """Train, and give F1 on test documents, or on what was held out: over all heads, each counting alike."""
+    """Train, and return F1 on the test documents, or the mean F1 of all heads on the held-out documents."""
     if test is None:
         run_trial(trial)
         return float(np.mean([*held_out_f1(trial).values()]))
-    return headline(score_trial(trial, test)["given"])
+    return headline_f1(score_trial(trial, test)["given"])

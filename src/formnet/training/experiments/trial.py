@@ -1,4 +1,4 @@
-"""One run and its score: trained if it is not there yet, then judged on documents that no choice was made on."""
+"""One training run and its scores; a finished run is loaded instead of trained again."""
 
 import json
 from collections.abc import Sequence
@@ -9,74 +9,75 @@ import numpy as np
 
 from formnet.datasets import open_corpus
 from formnet.datasets.alignment import with_entities
-from formnet.datasets.near_duplicates import SAME, closest
+from formnet.datasets.near_duplicates import NEAR_DUPLICATE_SHARE, nearest_documents
 from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
-from formnet.evaluation.evaluate import judge, report
+from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
 from formnet.extraction.extractor import Extractor
 from formnet.training.config import FineTuning
-from formnet.training.data import load_labeled, with_segment_boxes
+from formnet.training.data import load_training_data, with_segment_boxes
 from formnet.training.finetune import finetune
-from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, origin_of
-from formnet.training.trainer import this_process
+from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, compute_origin
+from formnet.training.trainer import process_count
 
 
 def run_trial(run: FineTuning) -> Extractor:
-    """Train, or load what an earlier call with the same settings trained."""
-    if this_process()[1] > 1:
-        raise SettingsError("experiments run in one process; under torchrun, call formnet train with each seed.")
+    """Train, or load the model of a finished run with the same settings."""
+    if process_count() > 1:
+        raise SettingsError("experiments run in one process. Under torchrun, call formnet train with each seed.")
     if (run.output / DONE).is_file():
-        claim_run_directory(run, resume=True, origin=origin_of(run.start, load_labeled(run)))
+        claim_run_directory(run, resume=True, origin=compute_origin(run.init, load_training_data(run)))
         options = {"max_batch_tokens": run.optimization.max_batch_tokens, "bf16": run.optimization.bf16}
         return Extractor.from_pretrained(run.output, **options)
     return finetune(run)
 
 
-def parameters_of(run: FineTuning) -> int:
-    """How many weights the network of a run that is over has."""
+def parameter_count(run: FineTuning) -> int:
+    """Return the number of parameters of a finished run's model."""
     count: int = json.loads((run.output / DONE).read_text(encoding="utf-8"))["parameters"]
     return count
 
 
 def held_out_f1(run: FineTuning) -> dict[str, float]:
-    """F1 of a run that is over on what it held out, by head."""
+    """Return a finished run's F1 on held-out documents, by head."""
     file = run.output / HELD_OUT
     heads = json.loads(file.read_text(encoding="utf-8"))["heads"] if file.is_file() else {}
-    return {head: headline(figures) for head, figures in heads.items() if figures["documents"]}
+    return {head: headline_f1(metrics) for head, metrics in heads.items() if metrics["documents"]}
 
 
-def headline(report: dict[str, Any]) -> float:
-    """F1 as users would count: of fields where values were keyed in, or of entities."""
-    f1: float = report["fields" if "fields" in report else "entities"]["f1"]
+def headline_f1(metrics: dict[str, Any]) -> float:
+    """Return F1 of fields where documents have field values, and of entities otherwise."""
+    f1: float = metrics["fields" if "fields" in metrics else "entities"]["f1"]
     return f1
 
 
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
-    """Train and judge in each reading order; fields are scored where values were keyed in."""
+    """Train, and compute metrics on the test documents in each reading order."""
     extractor = run_trial(run)
-    trained = [document for spec in run.corpus for document in open_corpus(spec)]
-    seen = {pair.document for pair in closest(open_corpus(test), trained) if pair.share >= SAME}
+    training = [document for spec in run.corpus for document in open_corpus(spec)]
+    nearest = nearest_documents(open_corpus(test), training)
+    near_duplicates = {pair.document for pair in nearest if pair.share >= NEAR_DUPLICATE_SHARE}
     scores: dict[str, Any] = {}
     for order in orders:
         corpus = open_corpus(test, order)
-        documents = with_entities(corpus, run.occurrences)
+        documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
         if run.segment_boxes:
             documents = [with_segment_boxes(document) for document in documents]
-        judged, scheme = judge(extractor, documents)
-        figures = report(judged, scheme)
-        # Some corpora have nearly the same document in training and in test: the score without those stands beside.
-        new = [one for one in judged if one.document.id not in seen]
-        unseen = report(new, scheme) if len(new) < len(judged) else figures
-        scores[order] = {**figures, "not_in_training": unseen}
+        results, scheme = predict_and_compare(extractor, documents)
+        metrics = compute_metrics(results, scheme)
+        # Some corpora share near-duplicates between training and test, so the score without them is reported as well.
+        new = [result for result in results if result.document.id not in near_duplicates]
+        unseen = compute_metrics(new, scheme) if len(new) < len(results) else metrics
+        scores[order] = {**metrics, "not_in_training": unseen}
     return scores
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Give the mean, the standard deviation between runs and the runs themselves."""
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "std": deviation, "per_seed": list(values)}
+def mean_and_std(values: Sequence[float]) -> dict[str, Any]:
+    """Return the mean, the sample standard deviation and the values."""
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "std": std, "per_seed": list(values)}
 
 
-def of_seed(run: FineTuning, seed: int, name: str = "") -> FineTuning:
-    """Give the run with another seed and a folder of its own."""
+def for_seed(run: FineTuning, seed: int, name: str = "") -> FineTuning:
+    """Return the run with another seed and its own output folder."""
     return run.model_copy(update={"seed": seed, "output": Path(run.output) / f"{name}seed-{seed}"})

@@ -1,12 +1,12 @@
-// Sends one document and shows what comes back. Whatever a document says is set as text, never as markup.
+// Send one document to the service and display its fields. Document text is inserted as text, never as markup.
 "use strict";
 
-const COLOURS = ["#0072b2", "#d55e00", "#00825f", "#aa4682", "#a06e00", "#1e78aa", "#5a5a5a"];
+const COLORS = ["#0072b2", "#d55e00", "#00825f", "#aa4682", "#a06e00", "#1e78aa", "#5a5a5a"];
 const SVG = "http://www.w3.org/2000/svg";
-const at = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 let limits = null;
-let shown = null; // the answer as it came, to be copied
-let asked = 0; // the newest request; an answer to an older one is not shown any more
+let shown = null; // the displayed document, for the copy button
+let latest = 0; // number of the latest request; responses to earlier ones are discarded
 
 function make(name, text, className) {
   const node = document.createElement(name);
@@ -21,86 +21,86 @@ function draw(name, attributes) {
   return node;
 }
 
-function say(text, bad) {
-  at("status").textContent = text;
-  at("status").classList.toggle("bad", Boolean(bad));
+function setStatus(text, isError) {
+  byId("status").textContent = text;
+  byId("status").classList.toggle("error", Boolean(isError));
 }
 
 function headers() {
-  return at("key").value ? { "X-API-Key": at("key").value } : {};
+  return byId("key").value ? { "X-API-Key": byId("key").value } : {};
 }
 
-async function fetched(route, options) {
+async function fetchJson(route, options) {
   let response;
   try {
     response = await fetch(route, options);
   } catch {
-    throw new Error("The service cannot be reached, or closed the connection.");
+    throw new Error("The service cannot be reached, or it closed the connection.");
   }
-  if (response.status === 401) at("key-label").hidden = false;
+  if (response.status === 401) byId("key-label").hidden = false;
   let body = null;
   try {
     body = await response.json();
   } catch {
-    // said below
+    // reported below
   }
   if (response.ok && body) return body;
-  throw new Error(body && body.error ? body.error.message : "The service answered " + response.status + ".");
+  throw new Error(body?.error?.message ?? "The service responded with status " + response.status + ".");
 }
 
 async function loadModels() {
   try {
-    const found = await fetched("v1/models", { headers: headers() });
-    limits = found.limits;
-    at("model").replaceChildren(...found.models.map((model) => make("option", model.name)));
+    const response = await fetchJson("v1/models", { headers: headers() });
+    limits = response.limits;
+    byId("model").replaceChildren(...response.models.map((model) => make("option", model.name)));
     const size = Math.floor(limits.bytes / 2 ** 20);
-    at("limits").textContent =
-      "PDF, picture, or what an OCR engine wrote; up to " + size + " MiB and " + limits.pages + " pages";
-    say("");
+    byId("limits").textContent = "PDF, image or OCR output; up to " + size + " MiB and " + limits.pages + " pages";
+    setStatus("");
   } catch (error) {
-    say(error.message, true);
+    setStatus(error.message, true);
   }
 }
 
-async function ask(file) {
+async function extract(file) {
   if (limits && file.size > limits.bytes) {
-    say(file.name + ": is larger than the service takes.", true);
+    setStatus(file.name + ": the file is larger than the limit of " + limits.bytes + " bytes.", true);
     return;
   }
-  const number = ++asked;
-  at("result").hidden = true;
+  const number = ++latest;
+  byId("result").hidden = true;
   const form = new FormData();
   form.append("files", file);
-  const query = new URLSearchParams({ pictures: "true", min_score: at("least").value || "0" });
-  if (at("model").value) query.set("model", at("model").value);
-  say("Reading " + file.name + " …");
-  const began = performance.now();
+  const query = new URLSearchParams({ images: "true", min_score: byId("min-score").value || "0" });
+  if (byId("model").value) query.set("model", byId("model").value);
+  setStatus("Reading " + file.name + " …");
+  const start = performance.now();
   try {
-    const reply = await fetched("v1/extract?" + query, { method: "POST", body: form, headers: headers() });
-    if (number !== asked) return;
-    show(reply.documents[0]);
-    const count = reply.documents[0].entities.length;
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    say(count + (count === 1 ? " field" : " fields") + " by model " + reply.model + " in " + seconds + " s");
+    const response = await fetchJson("v1/extract?" + query, { method: "POST", body: form, headers: headers() });
+    if (number !== latest) return;
+    show(response.documents[0]);
+    const count = response.documents[0].entities.length;
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    const fields = count + (count === 1 ? " field" : " fields");
+    setStatus(fields + " extracted by model " + response.model + " in " + seconds + " s");
   } catch (error) {
-    if (number === asked) say(error.message, true);
+    if (number === latest) setStatus(error.message, true);
   }
 }
 
-function show(found) {
-  shown = found;
-  const labels = [...new Set(found.entities.map((entity) => entity.label))].sort();
-  const color = new Map(labels.map((label, i) => [label, COLOURS[i % COLOURS.length]]));
-  const entities = found.entities.map((entity, i) => ({ ...entity, id: String(i), color: color.get(entity.label) }));
-  at("name").textContent = found.document;
-  at("pages").replaceChildren(
-    ...found.pages.map((page) => figure(page, entities.filter((entity) => entity.page === page.page)))
+function show(result) {
+  shown = result;
+  const labels = [...new Set(result.entities.map((entity) => entity.label))].sort();
+  const color = new Map(labels.map((label, i) => [label, COLORS[i % COLORS.length]]));
+  const entities = result.entities.map((entity, i) => ({ ...entity, id: String(i), color: color.get(entity.label) }));
+  byId("name").textContent = result.document;
+  byId("pages").replaceChildren(
+    ...result.pages.map((page) => figure(page, entities.filter((entity) => entity.page === page.page)))
   );
-  const byDoubt = [...entities].sort((a, b) => (a.score ?? 0) - (b.score ?? 0));
-  at("rows").replaceChildren(...byDoubt.map(row));
-  at("none").hidden = entities.length > 0;
-  at("copy").textContent = "Copy JSON";
-  at("result").hidden = false;
+  const byScore = [...entities].sort((a, b) => (a.score ?? 0) - (b.score ?? 0));
+  byId("rows").replaceChildren(...byScore.map(row));
+  byId("none").hidden = entities.length > 0;
+  byId("copy").textContent = "Copy JSON";
+  byId("result").hidden = false;
 }
 
 function figure(page, entities) {
@@ -108,38 +108,39 @@ function figure(page, entities) {
     viewBox: [0, 0, page.width, page.height].join(" "),
     preserveAspectRatio: "none",
     role: "img",
-    "aria-label": "frames of " + entities.length + " fields",
+    "aria-label": "bounding boxes of " + entities.length + " fields",
   });
   for (const entity of entities) {
     for (const [x0, y0, x1, y1] of entity.boxes) {
-      const frame = draw("rect", {
+      const rect = draw("rect", {
         x: x0, y: y0, width: x1 - x0, height: y1 - y0, fill: entity.color, stroke: entity.color,
-        class: entity.review ? "doubt" : "", tabindex: -1, // the keyboard goes by rows
+        class: entity.review ? "review" : "", tabindex: -1, // keyboard focus is on the table rows
       });
       const title = draw("title", {});
       title.textContent = entity.label + ": " + entity.text;
-      frame.append(title);
-      link(frame, entity.id, "tr");
-      svg.append(frame);
+      rect.append(title);
+      link(rect, entity.id, "tr");
+      svg.append(rect);
     }
   }
-  const paper = make("div");
-  if (page.picture) {
+  const container = make("div");
+  if (page.image) {
     const image = make("img");
     image.alt = "page " + page.page;
-    image.src = page.picture;
-    paper.append(image);
+    image.src = page.image;
+    container.append(image);
   } else {
-    svg.classList.add("alone");
+    svg.classList.add("no-image");
   }
-  paper.append(svg);
-  const whole = make("figure");
-  whole.append(paper, make("figcaption", "page " + page.page + (page.text_source ? ", read by " + page.text_source : "")));
-  return whole;
+  container.append(svg);
+  const node = make("figure");
+  const source = page.text_source ? ", text from " + page.text_source : "";
+  node.append(container, make("figcaption", "page " + page.page + source));
+  return node;
 }
 
 function row(entity) {
-  const line = make("tr", undefined, entity.review ? "doubt" : "");
+  const line = make("tr", undefined, entity.review ? "review" : "");
   line.tabIndex = 0;
   const label = make("td", entity.label);
   const dot = make("span", undefined, "dot");
@@ -147,58 +148,58 @@ function row(entity) {
   label.prepend(dot);
   const text = make("td", entity.text, "t");
   const value = entity.value ? [entity.value.value, entity.value.currency].filter(Boolean).join(" ") : entity.text;
-  const doubt = entity.value?.ambiguous ? " ?" : "";  // it could be read in two ways
-  if (doubt || value !== entity.text) text.append(make("small", value + doubt));
+  const mark = entity.value?.ambiguous ? " ?" : ""; // such as 03/04/2019
+  if (mark || value !== entity.text) text.append(make("small", value + mark));
   const number = (score) => make("td", score === null ? "" : score.toFixed(2), "n");
   line.append(label, text, number(entity.score), number(entity.ocr_score));
   link(line, entity.id, "rect");
   return line;
 }
 
-// Point at a field or at its frame: both light up, and a click or the keyboard brings the other into view.
-function link(node, id, other) {
+// Highlight a table row and its boxes together; on click or focus, scroll the counterpart into view.
+function link(node, id, counterpart) {
   node.dataset.e = id;
-  node.addEventListener("mouseenter", () => mark(id, true));
-  node.addEventListener("mouseleave", () => mark(id, node === document.activeElement));
-  node.addEventListener("focus", () => mark(id, true, other));
-  node.addEventListener("blur", () => mark(id, false));
-  node.addEventListener("click", () => mark(id, true, other));
+  node.addEventListener("mouseenter", () => highlight(id, true));
+  node.addEventListener("mouseleave", () => highlight(id, node === document.activeElement));
+  node.addEventListener("focus", () => highlight(id, true, counterpart));
+  node.addEventListener("blur", () => highlight(id, false));
+  node.addEventListener("click", () => highlight(id, true, counterpart));
 }
 
-function mark(id, on, bring) {
+function highlight(id, on, scrollTo) {
   for (const node of document.querySelectorAll('[data-e="' + id + '"]')) {
     node.classList.toggle("on", on);
-    if (on && bring && node.tagName.toLowerCase() === bring) node.scrollIntoView({ block: "nearest" });
+    if (on && scrollTo && node.tagName.toLowerCase() === scrollTo) node.scrollIntoView({ block: "nearest" });
   }
 }
 
-at("file").addEventListener("change", () => {
-  if (at("file").files.length) ask(at("file").files[0]);
-  at("file").value = ""; // so that the same one can be chosen again
+byId("file").addEventListener("change", () => {
+  if (byId("file").files.length) extract(byId("file").files[0]);
+  byId("file").value = ""; // so that choosing the same file again triggers a change event
 });
 for (const kind of ["dragenter", "dragover"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();
-    at("drop").classList.add("over");
+    byId("drop").classList.add("over");
   });
 }
 document.addEventListener("dragleave", (event) => {
-  if (!event.relatedTarget) at("drop").classList.remove("over");
+  if (!event.relatedTarget) byId("drop").classList.remove("over");
 });
 document.addEventListener("drop", (event) => {
   event.preventDefault();
-  at("drop").classList.remove("over");
-  if (event.dataTransfer.files.length) ask(event.dataTransfer.files[0]);
+  byId("drop").classList.remove("over");
+  if (event.dataTransfer.files.length) extract(event.dataTransfer.files[0]);
 });
-at("ask").addEventListener("submit", (event) => event.preventDefault());
-at("key").addEventListener("change", loadModels);
-at("copy").addEventListener("click", async () => {
-  const text = JSON.stringify({ ...shown, pages: shown.pages.map(({ picture, ...page }) => page) }, null, 2);
+byId("form").addEventListener("submit", (event) => event.preventDefault());
+byId("key").addEventListener("change", loadModels);
+byId("copy").addEventListener("click", async () => {
+  const text = JSON.stringify({ ...shown, pages: shown.pages.map(({ image, ...page }) => page) }, null, 2);
   try {
     await navigator.clipboard.writeText(text);
-    at("copy").textContent = "Copied";
+    byId("copy").textContent = "Copied";
   } catch {
-    say("The browser does not let this page copy.", true);
+    setStatus("The browser denied access to the clipboard.", true);
   }
 });
 loadModels();

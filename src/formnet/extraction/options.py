@@ -1,0 +1,19 @@
+"""Options of extraction that a caller may set per document. This module does not import torch."""
+
+from dataclasses import dataclass, replace
+
+from formnet.document import Entity
+from formnet.document.values.normalize import normalize
+
+
+@dataclass(frozen=True)
+class ExtractionOptions:
+    """How extracted values are normalized, and which are marked for review."""
+
+    min_score: float = 0.0  # entities with a lower score are marked for review
+    day_first: bool | None = None  # how 03/04/2019 is read; None: as the model was trained
+
+    def apply(self, entity: Entity) -> Entity:
+        """Normalize an entity's value, and decide whether it needs review."""
+        value = normalize(entity.text, entity.label, day_first=self.day_first)
+        return replace(entity, value=value, review=(entity.score or 0.0) < self.min_score)

@@ -1,0 +1,110 @@
+import csv
+import json
+import os
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from command_line import run_for_stdout, runner
+from formnet.cli import app
+from formnet.cli.extract import _print_table
+from formnet.document.builder import DocumentBuilder
+from formnet.errors import DocumentError
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.output import COLUMNS
+from formnet.io.readers import read, read_one
+from formnet.io.writers import write
+
+
+def extract(*arguments: object) -> str:
+    """Run `formnet extract`, which must succeed, and return its standard output."""
+    return run_for_stdout("extract", *map(str, arguments))
+
+
+def test_extract_formats_contain_the_same_fields(model: Path, extractor: Extractor, pdf: Path, tmp_path: Path) -> None:
+    expected = [(e.label, e.text) for e in extractor.extract(pdf).entities]
+    (output,) = json.loads(extract(pdf, "--model", model))
+    assert [(e["label"], e["text"]) for e in output["entities"]] == expected
+    assert output["pages"][0]["text_source"] == "PDF text"
+    lines = extract(pdf, pdf, "--model", model, "--format", "jsonl").splitlines()
+    assert [json.loads(line) for line in lines] == [output, output]
+    rows = list(csv.reader(StringIO(extract(pdf, "--model", model, "--format", "csv"))))
+    assert tuple(rows[0]) == COLUMNS
+    label, text = COLUMNS.index("label"), COLUMNS.index("text")
+    assert [(row[label], row[text]) for row in rows[1:]] == expected
+    table = extract(pdf, "--model", model, "--format", "table", "--min-score", "1")
+    assert expected[0][0] in table
+    assert "?" in table
+    file = tmp_path / "fields.csv"
+    assert extract(pdf, "--model", model, "-o", file) == ""
+    assert list(csv.reader(StringIO(file.read_text()))) == rows
+
+
+def test_extract_corrupt_file_is_reported_and_skipped(model: Path, pdf: Path, tmp_path: Path) -> None:
+    corrupt = tmp_path / "bad.pdf"
+    corrupt.write_bytes(b"%PDF-1.4 nonsense")
+    result = runner.invoke(app, ["extract", str(corrupt), str(pdf), "--model", str(model), "--format", "jsonl"])
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 1
+    assert f"formnet: {corrupt}: cannot be opened as a PDF" in result.stderr
+    assert "1 of 2 files could not be read" in result.stderr
+
+
+def test_extract_invalid_line_is_reported_and_skipped(model: Path, examples: Path, tmp_path: Path) -> None:
+    file = tmp_path / "many.jsonl"
+    valid = (examples / "documents.jsonl").read_text().splitlines()
+    file.write_text("\n".join([valid[0], "{}", valid[1]]))
+    result = runner.invoke(app, ["extract", str(file), "--model", str(model), "--format", "jsonl"])
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 2
+    assert f"formnet: {file}, line 2: a document needs an 'id'" in result.stderr
+
+
+def test_extract_folder_is_searched_recursively(model: Path, pdf: Path, tmp_path: Path) -> None:
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "two.pdf").write_bytes(pdf.read_bytes())
+    (tmp_path / "notes.txt").write_text("not a document")
+    assert len(extract(tmp_path, "--model", model, "--format", "jsonl").splitlines()) == 2
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DocumentError, match="contains no readable file"):
+        extract(tmp_path / "empty", "--model", model)
+
+
+def test_extract_glob_pattern_is_expanded(model: Path, pdf: Path, tmp_path: Path) -> None:
+    bracketed = tmp_path / "scan [1].pdf"  # a file name that looks like a pattern
+    bracketed.write_bytes(pdf.read_bytes())
+    assert len(extract(tmp_path / "*.pdf", "--model", model, "--format", "jsonl").splitlines()) == 2
+    assert len(extract(bracketed, "--model", model, "--format", "jsonl").splitlines()) == 1
+    with pytest.raises(DocumentError, match="contains no readable file"):
+        extract(tmp_path / "*.png", "--model", model)
+
+
+def test_print_table_replaces_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    builder = DocumentBuilder("a\x1b[2J")
+    builder.add_page(["\x1b]0;owned\x079.00"], [[0, 0, 10, 10]], 20, 20)
+    builder.add_entity("total", [0], 0.9)
+    _print_table(builder.build())
+    printed = capsys.readouterr().out
+    assert "9.00" in printed
+    assert "\x1b" not in printed
+
+
+def test_extract_table_with_output_file_is_rejected(model: Path, pdf: Path, tmp_path: Path) -> None:
+    existing = tmp_path / "kept.txt"
+    existing.write_text("mine")
+    result = runner.invoke(app, ["extract", str(pdf), "--model", str(model), "--format", "table", "-o", str(existing)])
+    assert result.exit_code == 2
+    assert existing.read_text() == "mine"
+
+
+def test_extract_file_name_not_utf8_is_written_with_replacement(model: Path, pdf: Path, tmp_path: Path) -> None:
+    latin1 = Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9.pdf"))
+    latin1.write_bytes(pdf.read_bytes())
+    for output_format in ("json", "jsonl", "csv"):
+        out = tmp_path / f"out.{output_format}"
+        result = runner.invoke(app, ["extract", str(latin1), "--model", str(model), "-o", str(out)])
+        assert result.exit_code == 0, result.output
+        assert "caf\ufffd" in out.read_text(encoding="utf-8")
+    write([read_one(latin1)], tmp_path / "out.jsonl")
+    assert next(iter(read(tmp_path / "out.jsonl"))).id.endswith("caf\ufffd.pdf")

@@ -1,0 +1,42 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from formnet.document.boxes import infer_page_size, line_boxes, raster_order, repair_boxes
+
+coordinates = st.floats(-1e6, 1e6, allow_nan=False)
+
+
+def test_line_boxes_two_lines_returns_one_box_each() -> None:
+    boxes = np.array([[50, 0, 90, 10], [92, 1, 99, 11], [0, 20, 30, 30.0]])
+    assert line_boxes(boxes) == ((50, 0, 99, 11), (0, 20, 30, 30))
+
+
+@given(arrays(np.float64, st.tuples(st.integers(0, 20), st.just(4)), elements=coordinates))
+def test_repair_boxes_any_input_has_area_within_page(boxes: np.ndarray) -> None:
+    repaired, errors = repair_boxes(boxes, 612.0, 792.0)
+    assert (repaired[:, :2] < repaired[:, 2:]).all()
+    assert (repaired >= 0).all()
+    assert (repaired[:, 2:] <= (612.0, 792.0)).all()
+    valid = ~(errors.inverted | errors.outside | errors.flat)
+    assert np.array_equal(repaired[valid], boxes[valid])
+
+
+@given(arrays(np.float64, st.tuples(st.integers(0, 20), st.just(4)), elements=coordinates))
+def test_infer_page_size_any_input_contains_boxes(boxes: np.ndarray) -> None:
+    width, height = infer_page_size(boxes)
+    assert width >= 1
+    assert height >= 1
+    assert (boxes.reshape(-1, 2) <= (width, height)).all()
+
+
+def test_raster_order_logo_keeps_adjacent_lines_apart() -> None:
+    lines = [[40, 12 * i, 60, 12 * i + 10] for i in range(5)]
+    order = raster_order(np.array([[0, 0, 30, 60], *lines], float))
+    assert [i for i in order.tolist() if i > 0] == [1, 2, 3, 4, 5]
+
+
+@given(arrays(np.float64, st.tuples(st.integers(0, 30), st.just(4)), elements=st.floats(0, 1000)))
+def test_raster_order_any_input_returns_permutation(boxes: np.ndarray) -> None:
+    assert sorted(raster_order(boxes).tolist()) == list(range(len(boxes)))

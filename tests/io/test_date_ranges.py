@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from formnet.document.builder import DocumentBuilder
+from formnet.io.date_ranges import split_date_range, split_date_ranges
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("05/28/20-06/03/20", ("05/28/20", "-", "06/03/20")),
+        ("(9/1/2020–10/3/2020)", ("(9/1/2020", "–", "10/3/2020)")),
+        ("5/28-6/3/20", ("5/28", "-", "6/3/20")),
+        ("28.05.2020-03.06.2020", ("28.05.2020", "-", "03.06.2020")),
+        ("2020-05-28", ("2020-05-28",)),
+        ("05/28/20", ("05/28/20",)),
+        ("1/2-3/4", ("1/2-3/4",)),
+        ("555-0199", ("555-0199",)),
+        ("1.50-2.50", ("1.50-2.50",)),
+        ("05/28/20-", ("05/28/20-",)),
+        ("", ("",)),
+        ("1/1-" * 1000, ("1/1-" * 1000,)),
+    ],
+)
+def test_split_date_range_splits_only_date_ranges(text: str, parts: tuple[str, ...]) -> None:
+    assert split_date_range(text) == parts
+    assert "".join(split_date_range(text)) == text
+
+
+def test_split_date_ranges_divides_box_and_keeps_entities() -> None:
+    builder = DocumentBuilder("order")
+    builder.add_page(
+        ["Flight", "05/28/20-06/03/20"], [[0, 0, 60, 10], [100, 0, 270, 10]], 300, 50, confidences=[0.9, 0.8]
+    )
+    builder.add_page(["Total", "9.00"], [[0, 0, 50, 10], [60, 0, 90, 10]], 300, 50)
+    builder.add_entity("flight", [1])
+    builder.add_entity("total", [3])
+    document = split_date_ranges(builder.build())
+    assert document.texts == ("Flight", "05/28/20", "-", "06/03/20", "Total", "9.00")
+    assert np.allclose(document.boxes[1:4], [[100, 0, 180, 10], [180, 0, 190, 10], [190, 0, 270, 10]])
+    assert document.pages[0].confidences is not None
+    assert document.pages[0].confidences.tolist() == [0.9, 0.8, 0.8, 0.8]
+    assert [(e.label, e.words, e.page) for e in document.entities] == [("flight", (1, 2, 3), 0), ("total", (5,), 1)]
+    assert [str(repair) for repair in document.repairs] == ["page 1, word 1: date range split: 05/28/20-06/03/20"]
+    assert split_date_ranges(document) is document

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import torch
+
+from formnet.document.tags import TagScheme
+from formnet.modeling import FormNetConfig, FormNetForTokenClassification, Task
+from formnet.modeling.crf import crf_loss, forward_backward
+
+SCHEME = TagScheme(("a", "b"))
+#: An "a" of two words, O and a "b" of one word; and a shorter document.
+TAGS = torch.tensor([[1, 3, 0, 8], [5, 7, -100, -100]])
+
+
+def test_crf_loss_equals_forward_backward_with_gradient() -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(2, 4, len(SCHEME), dtype=torch.float64, requires_grad=True)
+    lattice = forward_backward(scores.detach().numpy(), (TAGS >= 0).numpy())
+    losses = crf_loss(scores, TAGS)
+    for b, length in enumerate((4, 2)):
+        gold = sum(float(scores.detach()[b, w, TAGS[b, w]]) for w in range(length))
+        assert float(losses.detach()[b]) == pytest.approx(lattice.log_total[b] - gold, abs=1e-9)
+    (gradient,) = torch.autograd.grad(losses.sum(), scores)
+    expected = lattice.marginals()
+    expected[1, 2:] = 0
+    for b, length in enumerate((4, 2)):
+        for w in range(length):
+            expected[b, w, TAGS[b, w]] -= 1
+    assert np.allclose(gradient.numpy(), expected, atol=1e-9)
+    assert torch.autograd.gradcheck(lambda s: crf_loss(s, TAGS), (scores,))
+
+
+def test_crf_loss_long_document_gradient_is_exact_in_float32() -> None:
+    torch.manual_seed(0)
+    scores = 8 * torch.randn(1, 5_000, len(SCHEME))
+    tags = torch.zeros(1, 5_000, dtype=torch.long)
+    gradients = []
+    for leaf in (scores.clone(), scores.double()):
+        (gradient,) = torch.autograd.grad(crf_loss(leaf.requires_grad_(), tags).sum(), leaf)
+        gradients.append(gradient.double())
+    assert torch.allclose(*gradients, atol=1e-6)
+
+
+def test_crf_loss_unlabeled_document_is_zero_and_large_scores_stay_finite() -> None:
+    scores = torch.full((1, 3, len(SCHEME)), 80.0, requires_grad=True)
+    loss = crf_loss(scores, torch.full((1, 3), -100)).sum()
+    loss.backward()
+    assert float(loss.detach()) == 0
+    assert not scores.grad.any()
+    assert torch.isfinite(crf_loss(scores * 100, torch.tensor([[0, 0, 0]]))).all()
+
+
+def test_crf_loss_several_heads_uses_paths_of_own_head() -> None:
+    torch.manual_seed(0)
+    task = Task(heads={"one": 9, "two": 5}).to_dict()
+    config = FormNetConfig.of_size("tiny", vocab_size=9, super_tokens=False, num_labels=14, loss="crf", task=task)
+    model = FormNetForTokenClassification(config).eval()
+    model.formnet.attention_backend = "tiled"
+    logits, labels = torch.randn(2, 4, 14), torch.tensor([[1, 3, 0, 8], [1, 3, 0, 4]])
+    loss = model.crf_loss(logits, labels, torch.tensor([0, 1]), None)
+    separate = crf_loss(logits[:1, :, :9], labels[:1]) + crf_loss(logits[1:, :, 9:], labels[1:])
+    assert torch.allclose(loss, separate.sum() / 8)
+
+
+def test_crf_loss_document_without_words_is_zero() -> None:
+    scores = torch.zeros(2, 0, len(SCHEME), requires_grad=True)
+    losses = crf_loss(scores, torch.zeros(2, 0, dtype=torch.long))
+    assert losses.tolist() == [0.0, 0.0]
+    losses.sum().backward()  # type: ignore[no-untyped-call]

@@ -1,0 +1,147 @@
+"""Labeled documents of a run: heads, validation and held-out documents."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formnet.datasets import open_corpus
+from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
+from formnet.errors import SettingsError
+from formnet.io.writers import write
+from formnet.training.augmentation.words import augment
+from formnet.training.config import Augmentation
+from formnet.training.data import HeadData, hold_out, load_training_data, with_segment_boxes
+from plain_documents import words_and_boxes
+from small_runs import EXAMPLES, small_run
+
+
+def one_page(name: str, label: str, *words: str) -> Document:
+    document = words_and_boxes(name, *(words or ("9.00", "Tea")))
+    return replace(document, entities=(document.entity(label, [0]),))
+
+
+def write_corpus(folder: Path, name: str, *documents: Document) -> str:
+    write(documents, folder / f"{name}.jsonl")
+    return f"jsonl:{folder / name}.jsonl"
+
+
+def test_load_training_data_fields_or_entities_sets_single_valued(vocabulary: Path, tmp_path: Path) -> None:
+    def load(**changes: object) -> dict[str, HeadData]:
+        builder = DocumentBuilder("a")
+        builder.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
+        document = replace(builder.build({"total": "9.00"}), **changes)  # type: ignore[arg-type]
+        return load_training_data(small_run(vocabulary, tmp_path, corpus=write_corpus(tmp_path, "a", document)))
+
+    assert load()["jsonl"].single_valued
+    builder = DocumentBuilder("a")
+    builder.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
+    items = tuple(builder.build().entity("item", [i]) for i in (1, 2))
+    assert not load(entities=items)["jsonl"].single_valued
+
+
+def test_load_training_data_unrelated_or_repeated_validation_raises(vocabulary: Path, tmp_path: Path) -> None:
+    run = small_run(vocabulary, tmp_path, validation="funsd:nowhere")
+    with pytest.raises(SettingsError, match="matches no training corpus"):
+        load_training_data(run)
+    spec = f"jsonl:{EXAMPLES}"
+    with pytest.raises(SettingsError, match="Merge them into one corpus"):
+        load_training_data(small_run(vocabulary, tmp_path, validation=[spec, spec]))
+
+
+def test_hold_out_fewer_documents_keeps_split(documents: list[Document]) -> None:
+    many = [replace(documents[0], id=f"document {i}") for i in range(200)]
+    kept, held = hold_out(many, 0.2)
+    assert 20 < len(held) < 60
+    assert {d.id for d in kept}.isdisjoint(d.id for d in held)
+    fewer_kept, _ = hold_out(many[:100], 0.2)
+    assert {d.id for d in fewer_kept} <= {d.id for d in kept}
+
+
+def test_load_training_data_small_corpus_sharing_a_head_need_not_be_split(vocabulary: Path, tmp_path: Path) -> None:
+    def corpus(name: str, count: int) -> str:
+        builders = [DocumentBuilder(f"{name} {number}") for number in range(count)]
+        for builder in builders:
+            builder.add_page(["9.00", "Tea"], [[0, 0, 9, 1], [0, 1, 9, 2]], 10, 10)
+            builder.add_entity("total", [0])
+        return write_corpus(tmp_path, name, *(builder.build({"total": "9.00"}) for builder in builders))
+
+    small, large = corpus("small", 1), corpus("large", 50)
+    for share in (0.03, 0.2):  # the only document of the small corpus is trained on, or held out
+        (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=(small, large), held_out=share)).values()
+        assert len(head.training) + len(head.held_out) == 51
+        assert ("small 0" in {document.id for document in head.held_out}) == (share == 0.2)
+        assert head.single_valued
+    with pytest.raises(SettingsError, match="of 1 documents leaves one side empty"):
+        load_training_data(small_run(vocabulary, tmp_path, corpus=small, held_out=0.2))
+
+
+def test_with_segment_boxes_words_share_the_entity_box(data: Path) -> None:
+    document = next(iter(open_corpus(f"funsd:{data / 'funsd'}@train")))
+    with_segments = with_segment_boxes(document)
+    entity = next(e for e in document.entities if len(e.words) > 1)
+    words = list(entity.words)
+    boxes = with_segments.boxes[words]
+    assert (boxes == boxes[0]).all()
+    assert np.array_equal(boxes[0, :2], document.boxes[words, :2].min(axis=0))
+    moved = augment(with_segments, Augmentation(jitter=0.3, shift=0.1), np.random.default_rng(0)).boxes[words]
+    assert (moved == moved[0]).all()
+    assert (moved != boxes).any()
+
+
+def test_load_training_data_two_corpora_of_one_kind_add_validation_once(vocabulary: Path, tmp_path: Path) -> None:
+    def corpus(name: str) -> str:
+        builder = DocumentBuilder(name)
+        builder.add_page(["9.00", "Tea"], [[0, 0, 9, 1], [0, 1, 9, 2]], 10, 10)
+        builder.add_entity("total", [0])
+        return write_corpus(tmp_path, name, builder.build())
+
+    run = small_run(vocabulary, tmp_path, corpus=(corpus("a"), corpus("b")), validation=corpus("v"))
+    (head,) = load_training_data(run).values()
+    assert [document.id for document in head.training] == ["a", "b"]
+    assert [document.id for document in head.held_out] == ["v"]
+
+
+def test_load_training_data_validation_goes_to_head_with_its_labels(vocabulary: Path, tmp_path: Path) -> None:
+    def corpus(name: str, *documents: Document) -> str:
+        return write_corpus(tmp_path, name, *documents)
+
+    corpora = (corpus("a", one_page("a", "total")), corpus("b", one_page("b", "sum")))
+    validation = corpus("v", one_page("v", "sum"), one_page("w", "tip"))
+    heads = load_training_data(small_run(vocabulary, tmp_path, corpus=corpora, validation=validation))
+    assert [[d.id for d in head.held_out] for head in heads.values()] == [[], ["v", "w"]]
+    assert heads["jsonl-2"].scheme.entity_types == ("sum", "tip")  # no training document has a tip
+    unrelated = corpus("v", one_page("v", "other"))
+    with pytest.raises(SettingsError, match="match none of jsonl and jsonl-2 better"):
+        load_training_data(small_run(vocabulary, tmp_path, corpus=corpora, validation=unrelated))
+    larger = (corpora[0], corpus("c", one_page("c", "total"), one_page("d", "vat")))
+    heads = load_training_data(
+        small_run(vocabulary, tmp_path, corpus=larger, validation=corpus("t", one_page("t", "total")))
+    )
+    assert [[d.id for d in head.held_out] for head in heads.values()] == [["t"], []]
+    both = corpus("both", one_page("a", "total"), one_page("b", "total"))
+    part = corpus("part", one_page("b", "total"))
+    with pytest.raises(
+        SettingsError, match="1 of 1 documents are also training documents of jsonl, the first being 'b'"
+    ):
+        load_training_data(small_run(vocabulary, tmp_path, corpus=both, validation=part))
+
+
+@pytest.mark.slow
+def test_load_training_data_corpora_in_any_order_hold_out_validation(
+    data: Path, vocabulary: Path, tmp_path: Path
+) -> None:
+    corpora = [f"funsd:{data / 'funsd'}@test", f"xfund:{data / 'xfund'}@zh.val"]
+    for order in (corpora, corpora[::-1]):
+        validation = f"xfund:{data / 'xfund'}@fr.val"
+        (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=order, validation=validation)).values()
+        assert len(head.held_out) == 50
+
+
+def test_load_training_data_documents_without_words_are_skipped(vocabulary: Path, tmp_path: Path) -> None:
+    blank = replace(words_and_boxes("blank"), pages=())
+    corpus = write_corpus(tmp_path, "a", one_page("a", "total"), blank)
+    run = small_run(vocabulary, tmp_path, corpus=corpus)
+    assert [document.id for document in load_training_data(run)["jsonl"].training] == ["a"]

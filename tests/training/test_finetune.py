@@ -1,0 +1,116 @@
+"""Fine-tuning: models overfit a few documents, and invalid settings raise before training."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from formnet.document import Document
+from formnet.errors import SettingsError
+from formnet.evaluation.counts import sum_counts
+from formnet.evaluation.evaluate import predict_and_compare
+from formnet.extraction.extractor import Extractor
+from formnet.io.writers import write
+from formnet.training.config import FineTuning, make_settings
+from formnet.training.data import load_training_data
+from formnet.training.finetune import finetune
+from plain_documents import words_and_boxes
+from small_runs import SMALL_MODEL, small_run, write_renamed_examples
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_finetune_few_documents_overfits(vocabulary: Path, tmp_path: Path, documents: list[Document]) -> None:
+    run = small_run(vocabulary, tmp_path / "run", epochs=45, optimization={"learning_rate": 6e-3})
+    finetune(run)
+    extractor = Extractor.from_pretrained(run.output)
+    for document, predicted in zip(documents, extractor.entities(documents), strict=True):
+        assert [(e.label, e.words) for e in predicted] == sorted(
+            ((e.label, e.words) for e in document.entities), key=lambda item: item[1]
+        )
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_finetune_two_heads_predict_their_own_labels(
+    vocabulary: Path, tmp_path: Path, documents: list[Document]
+) -> None:
+    entities = tuple(replace(entity, label=f"my {entity.label}") for entity in documents[0].entities)
+    renamed = replace(documents[0], entities=entities, fields={})
+    write(documents, tmp_path / "one.jsonl")
+    write([renamed], tmp_path / "two.jsonl")
+    corpora = [f"jsonl:{tmp_path / name}.jsonl" for name in ("one", "two")]
+    run = small_run(vocabulary, tmp_path / "run", epochs=30, corpus=corpora, optimization={"learning_rate": 6e-3})
+    finetune(run)
+    extractor = Extractor.from_pretrained(run.output)
+    assert list(extractor.heads) == ["jsonl", "jsonl-2"]
+    both = {(e.label, e.words) for e in extractor.entities(documents[:1])[0]}
+    assert both == {(e.label, e.words) for d in (documents[0], renamed) for e in d.entities}
+    second = extractor.entities(documents[:1], "jsonl-2")[0]
+    assert {e.label for e in second} == {e.label for e in renamed.entities}
+    assert extractor.head_for({e.label for e in renamed.entities}) == "jsonl-2"
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_finetune_real_forms_overfits(data: Path, tmp_path: Path) -> None:
+    run = make_settings(
+        FineTuning,
+        {
+            "corpus": f"funsd:{data / 'funsd'}@train",
+            "documents": 4,
+            "init": {
+                "size": "tiny",
+                "tokenizer": str(data / "vocab/bert-base-uncased-vocab.txt"),
+                "overrides": {**SMALL_MODEL, "hidden_size": 128},
+            },
+            "output": tmp_path,
+            "epochs": 20,
+            "optimization": {"learning_rate": 3e-3, "max_batch_documents": 1, "bf16": False, "compile": False},
+        },
+        "test",
+    )
+    extractor = finetune(run)
+    results, _ = predict_and_compare(extractor, load_training_data(run)["funsd"].training)
+    score = sum_counts(result.counts for result in results).micro.score
+    assert score.f1 == 1.0
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_finetune_constant_schedule_warms_up(vocabulary: Path, tmp_path: Path) -> None:
+    optimization = {"schedule": "constant", "warmup_ratio": 0.5}
+    run = small_run(vocabulary, tmp_path, epochs=4, optimization=optimization)
+    finetune(run)
+    history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
+    rates = [entry["learning_rate"] for entry in history if "learning_rate" in entry]
+    assert rates[0] < rates[-1] == run.optimization.learning_rate
+
+
+def test_finetune_invalid_temperatures_raises(vocabulary: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="one temperature per head"):
+        finetune(small_run(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
+    with pytest.raises(SettingsError, match="fitted on held-out documents"):
+        finetune(small_run(vocabulary, tmp_path, temperatures=[1.0], validation=write_renamed_examples(tmp_path)))
+
+
+def test_finetune_invalid_header_footer_from_raises(vocabulary: Path, tmp_path: Path) -> None:
+    run = small_run(vocabulary, tmp_path, header_footer_from={"jsonl": "nobody"})
+    with pytest.raises(SettingsError, match=r"no head 'nobody'\. Use one of jsonl"):
+        finetune(run)
+    run = small_run(vocabulary, tmp_path, header_footer_from={"jsonl": "jsonl"}, label_map={"sum": "total"})
+    with pytest.raises(SettingsError, match="either jsonl has no label 'sum', or"):
+        finetune(run)
+    files = []
+    for number, label in enumerate(("total", "sum", "amount")):
+        document = words_and_boxes(str(number))
+        files.append(tmp_path / f"{number}.jsonl")
+        write([replace(document, entities=(document.entity(label, [0]),))], files[-1])
+    settings = {
+        "corpus": [f"jsonl:{file}" for file in files],
+        "header_footer_from": {"jsonl-2": "jsonl", "jsonl-3": "jsonl"},
+    }
+    run = small_run(vocabulary, tmp_path, augmentation={"body_swap": 0.5}, **settings)
+    with pytest.raises(SettingsError, match="jsonl is used for several heads"):
+        finetune(run)

@@ -1,0 +1,70 @@
+"""Initial weights and tokenizer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from formnet.document.tags import TagScheme
+from formnet.errors import SettingsError
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.task import label_config
+from formnet.modeling import FormNetForTokenClassification
+from formnet.training.config import InitConfig, Optimization
+from formnet.training.initialization import InitializedModel, initialize
+
+
+def initialize_classifier(init: InitConfig, **config: Any) -> InitializedModel[FormNetForTokenClassification]:
+    return initialize(init, Optimization(compile=False), FormNetForTokenClassification, **config)
+
+
+def test_initialize_missing_or_corrupt_config_raises(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"config\.json"):
+        initialize_classifier(InitConfig(checkpoint=tmp_path))
+    (tmp_path / "config.json").write_text("{")
+    for init in (InitConfig(checkpoint=tmp_path), InitConfig(encoder=str(tmp_path))):
+        with pytest.raises(SettingsError, match="cannot start from"):
+            initialize_classifier(init)
+
+
+@pytest.mark.parametrize("day_first", [None, True])
+def test_initialize_checkpoint_does_not_inherit_day_first(day_first: bool | None) -> None:
+    config = {} if day_first is None else label_config({"": TagScheme(("total",))}, day_first=day_first)
+    initialized = initialize_classifier(InitConfig(checkpoint=Path("receipts")), **config)
+    assert initialized.model.config.get_task().day_first is day_first
+
+
+def test_initialize_invalid_overrides_raises(vocabulary: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no size 'giant'; the sizes are a1"):
+        initialize_classifier(InitConfig(size="giant", tokenizer=str(vocabulary)))
+    with pytest.raises(SettingsError, match="has no hiden_size"):
+        initialize_classifier(InitConfig(size="tiny", tokenizer=str(vocabulary), overrides={"hiden_size": 8}))
+    with pytest.raises(SettingsError, match="loss 'both' is not among token, all_tokens, crf"):
+        initialize_classifier(InitConfig(size="tiny", tokenizer=str(vocabulary), overrides={"loss": "both"}))
+
+
+@pytest.mark.slow
+def test_initialize_checkpoint_copies_classifier_rows_of_same_tags() -> None:
+    types = ("address", "company", "tip", "total")
+    checkpoint = InitConfig(checkpoint=Path("receipts"))
+    model = initialize_classifier(checkpoint, **label_config({"": TagScheme(types)})).model
+    pretrained = Extractor.from_pretrained("receipts").model
+    assert isinstance(pretrained, FormNetForTokenClassification)
+    for name in ("O", "B-total", "S-company"):
+        row = pretrained.config.label2id[f"sroie/{name}"]
+        own_row = model.config.label2id[name]
+        assert torch.equal(model.classifier.weight[own_row], pretrained.classifier.weight[row])
+    heads = {"values": TagScheme(types), "lines": TagScheme(("tip",))}
+    model = initialize_classifier(checkpoint, **label_config(heads)).model
+    own_row, row = model.config.label2id["values/B-total"], pretrained.config.label2id["sroie/B-total"]
+    assert torch.equal(model.classifier.weight[own_row], pretrained.classifier.weight[row])
+    unrelated = initialize_classifier(checkpoint, **label_config({"": TagScheme(("tip",))}))
+    assert {"classifier.weight", "classifier.bias"} <= unrelated.new_parameters
+
+
+def test_initialize_tokenizer_larger_than_vocabulary_raises(tmp_path: Path) -> None:
+    large = tmp_path / "large.txt"
+    large.write_text("\n".join(["[PAD]", "[UNK]", "[MASK]", *map(str, range(30_000))]))
+    with pytest.raises(SettingsError, match="tokens, the network"):
+        initialize_classifier(InitConfig(checkpoint=Path("receipts"), tokenizer=str(large)))

@@ -1,0 +1,48 @@
+"""Pre-training, and fine-tuning from its checkpoint."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from formnet.modeling import FormNetForMaskedLM, FormNetForTokenClassification
+from formnet.training.config import PreTraining, make_settings
+from formnet.training.initialization import initialize
+from formnet.training.pretrain import pretrain
+from small_runs import SMALL_MODEL, small_run
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_pretrain_reduces_loss_and_initializes_finetuning(pages: list[Path], vocabulary: Path, tmp_path: Path) -> None:
+    run = make_settings(
+        PreTraining,
+        {
+            "pages": pages,
+            "init": {"size": "tiny", "tokenizer": str(vocabulary), "overrides": SMALL_MODEL},
+            "output": tmp_path / "pretrained",
+            "steps": 40,
+            "eval_every": 5,
+            "held_out_pages": 1,
+            "shuffle_buffer": 8,
+            "optimization": {"learning_rate": 5e-3, "max_batch_tokens": 600, "bf16": False, "compile": False},
+        },
+        "test",
+    )
+    curve = pretrain(run)
+    assert pretrain(run) == curve  # a finished run is not trained again
+    assert [entry["step"] for entry in curve["held_out"]][-1] == run.steps
+    history = json.loads((run.output / "trainer_state.json").read_text())["log_history"]
+    losses = [entry["loss"] for entry in history if "loss" in entry]
+    assert losses[-1] < 0.9 * losses[0]
+    eval_losses = [entry["eval_loss"] for entry in history if "eval_loss" in entry]
+    assert eval_losses[-1] < eval_losses[0]
+    tuning = small_run(vocabulary, tmp_path / "tuned", init={"checkpoint": run.output}, epochs=1)
+    labels = {"id2label": {0: "O"}, "label2id": {"O": 0}}
+    initialized = initialize(tuning.init, tuning.optimization, FormNetForTokenClassification, **labels)
+    model = initialized.model
+    assert initialized.new_parameters == {"classifier.weight", "classifier.bias"}
+    pretrained = FormNetForMaskedLM.from_pretrained(run.output)
+    assert torch.equal(model.formnet.token_embeddings.weight, pretrained.formnet.token_embeddings.weight)
+    assert torch.equal(model.formnet.layers[1].expand.weight, pretrained.formnet.layers[1].expand.weight)
