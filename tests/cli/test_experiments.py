@@ -71,9 +71,9 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     again = json.loads(run_for_stdout(*ablation, "--variant", "FormNet"))["rows"]
     assert [row["variant"] for row in again] == [row["variant"] for row in ablated["rows"]]
     assert ["commit" in row for row in again] == [True, True, True, False]  # the last was measured again
-    with pytest.raises(SettingsError, match="of another test or other seeds"):
+    with pytest.raises(SettingsError, match="results of another test corpus or other seeds"):
         run_for_stdout(*ablation, "--variant", "FormNet", "--seed", "7")
-    with pytest.raises(SettingsError, match="of runs with another epochs"):
+    with pytest.raises(SettingsError, match=r"different settings \(epochs\)"):
         run_for_stdout(*ablation, "--variant", "FormNet", "--set", "epochs=3")
 
     curve = json.loads(run_for_stdout("learning-curve", str(config), "--test", corpus, "--documents", "1"))

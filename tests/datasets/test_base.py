@@ -39,3 +39,13 @@ def test_corpus_malformed_document_raises_with_file_name(kind: str, file: str, t
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DocumentError, match=path.name):
         list(open_corpus(f"{kind}:{tmp_path}"))
+
+
+def test_corpus_two_files_of_one_split_raises(tmp_path: Path) -> None:
+    for names, kind in ((("train.csv", "train.tsv"), "values"), (("t.json", "t.label-studio.json"), "label_studio")):
+        for name in names:
+            (tmp_path / name).write_text("[]" if kind == "label_studio" else "file,total\n")
+        with pytest.raises(CorpusError, match="remove one"):
+            open_corpus(f"{kind}:{tmp_path}")
+        for name in names:
+            (tmp_path / name).unlink()

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from formnet.document.builder import DocumentBuilder
-from formnet.errors import DocumentError
+from formnet.document.builder import MAX_REPAIRS, DocumentBuilder
+from formnet.errors import MAX_MESSAGE_LENGTH, DocumentError, FormNetError
 from plain_documents import one_page
 
 
@@ -106,3 +106,27 @@ def test_add_entity_word_out_of_range_raises() -> None:
     builder.add_page(["b"], [[0, 0, 1, 1]], 9, 9)
     with pytest.raises(DocumentError, match="has 2 words"):
         builder.add_entity("x", [2])
+
+
+def test_add_page_long_text_in_error_is_truncated() -> None:
+    builder = DocumentBuilder("a")
+    with pytest.raises(DocumentError) as caught:
+        builder.add_page(["\0" * 1_000_000], [[float("nan"), 0, 1, 1]])
+    assert len(str(caught.value)) <= MAX_MESSAGE_LENGTH + 1
+    assert str(FormNetError("short")) == "short"
+
+
+def test_add_page_many_repairs_are_limited() -> None:
+    builder = DocumentBuilder("a")
+    builder.add_page(["x"] * 20_000, [[9, 9, 0, 0]] * 20_000, 10, 10)
+    assert len(builder.build().repairs) == MAX_REPAIRS
+
+
+def test_build_many_link_repairs_are_limited() -> None:
+    builder = DocumentBuilder("a")
+    builder.add_page(["w"], [[0, 0, 1, 1]], 9, 9)
+    builder.add_entity("a", [0])
+    builder.add_entity("b", [0])
+    for _ in range(MAX_REPAIRS + 50):
+        builder.add_link(0, 1)
+    assert len(builder.build().repairs) == MAX_REPAIRS

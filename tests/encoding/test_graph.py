@@ -1,3 +1,4 @@
+import time
 from itertools import combinations
 from pathlib import Path
 
@@ -224,3 +225,20 @@ def test_box_graph_hundred_thousand_points_scales_quasi_linearly() -> None:
     from benchmarks.graph import time_random_page
 
     assert time_random_page(100_000) < 25 * time_random_page(10_000)
+
+
+@pytest.mark.parametrize("far", [(10_000, 2**20), (2**20, 1), (2**20, 2**20)])
+def test_beta_skeleton_line_with_distant_point_is_fast(far: tuple[int, int]) -> None:
+    points = np.array([*([i, 0] for i in range(20_000)), far])
+    start = time.perf_counter()
+    assert beta_skeleton(points).shape[1] >= 20_000
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("slope", [0, 1, 3])
+def test_beta_skeleton_collinear_points_is_chain(slope: int) -> None:
+    along = np.random.default_rng(0).permutation(20_000).astype(np.int64)
+    points = np.stack([along, slope * along], axis=1)
+    edges = beta_skeleton(points)
+    assert edges.shape == (2, len(points) - 1)
+    assert (np.abs(along[edges[0]] - along[edges[1]]) == 1).all()

@@ -12,7 +12,7 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from encoding_inputs import UNUSUAL_WORDS, VOCABULARY
 from formnet.encoding import load_tokenizer
-from formnet.encoding.tokenizer import padding_id, tokenize_words, unknown_id
+from formnet.encoding.tokenizer import MAX_WORD_LENGTH, padding_id, tokenize_words, unknown_id
 from formnet.errors import TokenizerError
 
 
@@ -65,3 +65,9 @@ def test_load_tokenizer_invalid_source_raises(tmp_path: Path) -> None:
             load_tokenizer(tmp_path / source)
     with pytest.raises(TokenizerError, match="no-such/model"):
         load_tokenizer("no-such/model")
+
+
+def test_tokenize_words_long_word_is_truncated(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n.\n")
+    tokens = tokenize_words(load_tokenizer(tmp_path / "vocab.txt"), ["." * 1_000_000, "."])
+    assert np.bincount(tokens.word_ids).tolist() == [MAX_WORD_LENGTH, 1]

@@ -8,8 +8,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+
+import pytest
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
@@ -19,6 +22,7 @@ _CONTEXT.set_forkserver_preload(
 
 def start_process(log: Path, target: Callable[..., None], *arguments: str) -> ForkServerProcess:
     """Start a process that calls a function."""
+    _start_server()
     process = _CONTEXT.Process(target=_call, args=(log, target, *arguments))
     process.start()
     return process
@@ -41,6 +45,7 @@ def launch_processes(count: int, log: Path, target: Callable[..., None], *argume
     # The launcher replaces these handlers and does not restore them.
     signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
     handlers = {number: signal.getsignal(number) for number in signals}
+    _start_server()
     try:
         elastic_launch(config, _call)(log, target, *arguments)
     except ChildFailedError as error:
@@ -56,6 +61,13 @@ def run_command(*arguments: str) -> None:
 
     sys.argv = ["formnet", *arguments]
     main()
+
+
+def _start_server() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        # OpenMP threads that wait actively slow each other down if there are more of them than cores.
+        patch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+        forkserver.ensure_running()
 
 
 def _call(log: Path, target: Callable[..., None], *arguments: str) -> None:
