@@ -61,11 +61,11 @@ def check_components() -> Iterator[Component]:
     yield Component("PDF", f"pypdfium2 {version('pypdfium2')}")
     models = shipped_models()
     yield Component("models", ", ".join(models) or "none", "" if models else "train one with formnet train")
-    for name, (_, install) in ENGINES.items():
+    for name, engine in ENGINES.items():
         if is_installed(name):
             yield Component(name, find_engine(name).name)
         else:
-            yield Component(name, "OCR", install)
+            yield Component(name, "OCR", engine.install)
     compiler = next((name for name in ("g++", "c++", "clang++") if shutil.which(name)), None)
     purpose = "doubles the speed of training and of long documents"
     yield Component("compiler", compiler or purpose, "" if compiler else "apt install g++")

@@ -87,7 +87,7 @@ def label(
     model: Model,
     corpus: CorpusSpec,
     output: Annotated[Path, typer.Argument(help="File to write: .jsonl, .jsonl.gz, .parquet or .label-studio.json.")],
-    min_score: Annotated[
+    drop_below: Annotated[
         float,
         typer.Option(
             "--drop-below",
@@ -118,7 +118,7 @@ def label(
     from formnet.io.writers import write
 
     extractor = Extractor.from_pretrained(model)
-    labeled = extractor.annotate(islice(open_corpus(corpus), max_documents), min_score)
+    labeled = extractor.annotate(islice(open_corpus(corpus), max_documents), drop_below)
     kept = (document for document in labeled if not min_mean_score or mean_score(document) >= min_mean_score)
     count = write(kept, output, model_version=model)  # Label Studio then shows them as predictions, not annotations
     typer.echo(f"{count} documents → {output}")

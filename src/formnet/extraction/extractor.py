@@ -114,13 +114,13 @@ class Extractor:
         """Read a file with one document, by this extractor's OCR engine and limits."""
         return read_one(path, self.ocr, self.limits)
 
-    def annotate(self, documents: Iterable[Document], min_score: float = 0.0, chunk: int = 64) -> Iterator[Document]:
-        """Yield documents with predicted entities of at least `min_score` instead of their own, `chunk` at a time."""
+    def annotate(self, documents: Iterable[Document], drop_below: float = 0.0, chunk: int = 64) -> Iterator[Document]:
+        """Yield documents with predicted entities, except those with a lower score, instead of their own."""
         stream = iter(documents)
         while batch := list(islice(stream, chunk)):
             entities = dict(self.iter_entities(batch))
             for i, document in enumerate(batch):
-                kept = tuple(entity for entity in entities[i] if (entity.score or 0) >= min_score)
+                kept = tuple(entity for entity in entities[i] if (entity.score or 0) >= drop_below)
                 yield replace(document, entities=kept, links=())
 
     def entities(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from shutil import which
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from PIL import Image
 
@@ -16,10 +16,25 @@ from formnet.errors import OcrError
 
 #: Environment variable with the engine that `auto` selects.
 ENGINE_VARIABLE = "FORMNET_OCR"
-#: Engines by name, in order of preference: module and installation command.
+
+
+class BuiltinEngine(NamedTuple):
+    """A module with a class `Engine`, and what it needs to run."""
+
+    module: str
+    install: str
+    packages: tuple[str, ...] = ()
+    program: str | None = None
+
+
+#: Built-in engines by name, in order of preference.
 ENGINES = {
-    "rapidocr": ("formnet.io.ocr.rapid", "pip install 'formnet[ocr]'"),
-    "tesseract": ("formnet.io.ocr.tesseract", "apt install tesseract-ocr (or brew install tesseract)"),
+    "rapidocr": BuiltinEngine(
+        "formnet.io.ocr.rapid", "pip install 'formnet[ocr]'", packages=("rapidocr", "onnxruntime")
+    ),
+    "tesseract": BuiltinEngine(
+        "formnet.io.ocr.tesseract", "apt install tesseract-ocr (or brew install tesseract)", program="tesseract"
+    ),
 }
 
 
@@ -59,17 +74,18 @@ def find_engine(name: str = "auto") -> OcrEngine:
     base_name, _, option = name.partition(":")
     if is_custom_engine(name):
         return _create_custom(name)
-    for candidate in ENGINES if base_name == "auto" else (base_name,):
+    names = list(ENGINES) if base_name == "auto" else [base_name]
+    for candidate in names:
         if is_installed(candidate):
             return _create_builtin(candidate, option)
-    commands = [ENGINES[base_name][1]] if base_name != "auto" else [command for _, command in ENGINES.values()]
+    commands = [ENGINES[candidate].install for candidate in names]
     problem = "no OCR engine is" if base_name == "auto" else f"the OCR engine {base_name!r} is not"
     raise NoEngineError(f"{problem} installed, but one is required to read images. Run {', or '.join(commands)}.")
 
 
 @cache
 def _create_builtin(name: str, option: str) -> OcrEngine:
-    engine: OcrEngine = import_module(ENGINES[name][0]).Engine(*filter(None, [option]))
+    engine: OcrEngine = import_module(ENGINES[name].module).Engine(*filter(None, [option]))
     return engine
 
 
@@ -113,6 +129,6 @@ def _import_class(name: str) -> Callable[[], OcrEngine]:
 
 def is_installed(name: str) -> bool:
     """Return whether a built-in engine is installed."""
-    if name == "tesseract":
-        return which("tesseract") is not None
-    return find_spec("rapidocr") is not None and find_spec("onnxruntime") is not None
+    engine = ENGINES[name]
+    has_program = engine.program is None or which(engine.program) is not None
+    return has_program and all(find_spec(package) is not None for package in engine.packages)

@@ -246,6 +246,7 @@ def _weighted_sum(
 ) -> tuple[Tensor, Tensor]:
     x, y = _order_odds(query_terms, key_terms)
     right_of, below = (log_offsets[:, axis][:, None] > 0 for axis in (0, 1))
+    # Eq. 3 as a factor of the weight; the reference is `pair_scores`.
     factor = torch.where(right_of, 1.0, x) * torch.where(below, 1.0, y) / ((1 + x) * (1 + y))
     # In the values' precision, so that the total is of the weights that are used.
     weights = (torch.exp(scores if shift is None else scores - shift) * factor).to(value.dtype)
