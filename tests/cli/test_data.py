@@ -24,9 +24,9 @@ def test_validate_reports_every_problem(examples: Path, tmp_path: Path) -> None:
     assert "no problems found" in run_command("data", "validate", f"jsonl:{examples}")
     page = {"width": 10, "height": 10, "words": ["a", "b"], "boxes": [[3, 0, 2, 1], [0, 0, 1, 1]]}
     rows = [
-        {"id": "mended", **page, "entities": [{"label": "x", "words": [0, 1]}, {"label": "y", "words": [1]}]},
+        {"id": "repaired", **page, "entities": [{"label": "x", "words": [0, 1]}, {"label": "y", "words": [1]}]},
         {"id": "refused", **page, "boxes": [[0, 0, 1, 1]]},
-        {"id": "mended", **page},
+        {"id": "repaired", **page},
     ]
     file = tmp_path / "bad.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
