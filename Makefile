@@ -21,7 +21,7 @@ test:
 
 # Unit tests only, about a minute on two cores.
 test-fast:
-	OMP_NUM_THREADS=1 pytest -q --numprocesses=2 --dist=loadgroup -m "not ray and not training and not ocr and not slow and not data and not timing"
+	OMP_NUM_THREADS=1 pytest -q --numprocesses=2 --dist=loadfile -m "not ray and not training and not ocr and not slow and not data and not timing"
 
 # All tests with the oldest version of transformers that pyproject.toml allows.
 oldest:

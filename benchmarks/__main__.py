@@ -8,6 +8,7 @@ import typer
 from formnet.cli import run
 from formnet.cli.options import AsJson, Model
 from formnet.cli.results import Out, configure_runtime, print_json, write_results
+from formnet.cli.train import Config, Overrides
 
 if TYPE_CHECKING:
     from formnet.document import Document
@@ -90,7 +91,7 @@ def model(
         str | None, typer.Argument(metavar="[CORPUS]", help="Corpus of labeled forms, with --train.")
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Measure training steps relative to BERT.")] = False,
-    vocabulary: Annotated[str, typer.Option(help="Tokenizer, with --train.")] = "bert-base-uncased",
+    vocabulary: Annotated[str, typer.Option(help="Tokenizer, with --train.")] = "hf://google-bert/bert-base-uncased",
     repeats: Repeats = 5,
     quick: Annotated[
         bool, typer.Option("--quick", help="Measure once, three models on one length only; about two minutes.")
@@ -188,7 +189,7 @@ def growth(model: Model, as_json: AsJson = False) -> None:
 def serve(
     model: Model,
     corpus: TestCorpus,
-    documents: Annotated[int, typer.Option(min=1, help="Number of documents, sent repeatedly.")] = 100,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents, sent repeatedly.")] = 50,
     seconds: Annotated[float, typer.Option(min=1, help="Seconds per measurement.")] = 10,
     clients: Annotated[int, typer.Option(min=1, help="Number of concurrent clients.")] = 16,
     repeats: Repeats = 3,
@@ -265,20 +266,101 @@ def attacks(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Send hostile requests to the service and check its responses."""
+    """Send hostile requests to the service, with and without HAProxy in front of it, and check its responses."""
     from benchmarks.attack_list import attempts
     from benchmarks.attacks import attack
 
     result = attack(model, attempts(), schema_seconds)
+    without_proxy = attack(model, attempts(), proxy=False)
     if as_json:
-        print_json(result, model=model, schema_seconds=schema_seconds)
-    else:
-        for row in result["rows"]:
+        print_json({**result, "without_proxy": without_proxy}, model=model, schema_seconds=schema_seconds)
+    for name, part in (("with HAProxy", result), ("without HAProxy", without_proxy)):
+        for row in part["rows"] if not as_json else ():
             mark = "passed" if row["held"] else "FAILED"
             typer.echo(f"{mark:9} {row['status']:3} {row['code']:15} {row['kind']}: {row['attempt']}")
-        typer.echo(f"{result['held']} of {result['attempts']} passed")
-    if result["held"] < result["attempts"]:
+        typer.echo(f"{part['held']} of {part['attempts']} passed {name}", err=as_json)
+    if any(part["held"] < part["attempts"] for part in (result, without_proxy)):
         raise typer.Exit(1)
+
+
+@app.command(name="hostile-folder")
+def hostile_folder(
+    image: Annotated[Path, typer.Argument(help="Image of a receipt.", exists=True, dir_okay=False)],
+    repeats: Annotated[int, typer.Option(min=1, help="Runs per measurement of time.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Extract from a folder of hostile and good files, and measure answers, memory and the cost of isolation."""
+    from benchmarks.hostile_folder import benchmark
+
+    result = benchmark(image, repeats)
+    if as_json:
+        print_json(result, repeats=repeats)
+        return
+    for file in result["hostile_files"]:
+        typer.echo(f"{file['bytes']:>10,} bytes  {file['message'] or file['name'] + ': was read'}")
+    ratios = ", ".join(f"{name} {part['ratio']:.3f}" for name, part in result["isolation_cost"].items())
+    typer.echo(f"{result['good_answers']} of {result['good_files']} good files; peak {result['peak_mib']:,} MiB")
+    typer.echo(f"time with isolation relative to without: {ratios}")
+
+
+@app.command(name="worst-request")
+def worst_request(
+    model: Model,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds per request.")] = 40,
+    only: Annotated[str, typer.Option(metavar="TEXT", help="Only requests whose name contains this text.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Search for the request within the limits of the service that delays an honest small one most."""
+    from benchmarks.worst_request import search
+
+    result = search(model, seconds, only)
+    if as_json:
+        print_json(result)
+        return
+    for row in result["requests"]:
+        typer.echo(
+            f"{row['request']}: p50 {row['p50_seconds']:.2f} s, p99 {row['p99_seconds']:.2f} s, {row['statuses']}"
+        )
+
+
+@app.command()
+def chaos(
+    model: Model,
+    corpus: TestCorpus,
+    image: Annotated[Path, typer.Argument(help="Image of a receipt.", exists=True, dir_okay=False)],
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents, sent in random order.")] = 50,
+    minutes: Annotated[float, typer.Option(min=0.1, help="Minutes of requests.")] = 60,
+    seed: Annotated[int, typer.Option(help="Seed of the order of requests and kills.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Send honest and hostile requests while processes are killed and the disk is full for a while. Requires root."""
+    configure_runtime()
+    from benchmarks.chaos import run as run_chaos
+
+    result = run_chaos(model, _first_documents(corpus, documents), image, minutes, seed)
+    if as_json:
+        print_json(result, model=model, corpus=corpus, documents=documents, minutes=minutes, seed=seed)
+        return
+    for name, value in result.items():
+        typer.echo(f"{name}: {value}")
+
+
+@app.command()
+def captions(
+    config: Config,
+    model: Model = "receipts",
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds that formnet calibrate has trained.")] = 5,
+    override: Overrides = None,
+    out: Out = None,
+) -> None:
+    """Score SROIE's held-out receipts with and without splitting words such as DATE:21/03/2018."""
+    configure_runtime()
+    from benchmarks.captions import benchmark
+    from formnet.training import FineTuning, load_settings
+
+    result = benchmark(load_settings(FineTuning, config, override or ()), model, folds)
+    write_results(result, out)
+    print_json(result)
 
 
 @app.command()

@@ -106,9 +106,13 @@ def _bodies() -> Iterator[Attempt]:
         "20,001 words": {"id": "a", "pages": [{"words": ["a"] * 20_001, "boxes": [[0, 0, 1, 1]] * 20_001}]},
         f"{PAGES + 1} pages": {"id": "a", "pages": [{"words": [], "boxes": []}] * (PAGES + 1)},
         "33 documents": [EXAMPLE_DOCUMENT] * 33,
-    }
+        "2,100 words of eight tokens": {
+            "id": "a", "pages": [{"words": ["#-#-#-#-"] * 2100, "boxes": [[0, 0, 1, 1]] * 2100}]
+        },
+    }  # fmt: skip
     for name, content in too_many.items():
-        yield Attempt("JSON", name, (413,), _post(json.dumps(content).encode()))
+        yield Attempt("JSON", name, (413,), _post(json.dumps(content, ensure_ascii=False).encode()))
+    yield Attempt("JSON", "300,000 empty lists", (413,), _post(b"[" + b"[]," * 300_000 + b"[]]"))
 
 
 def _files() -> Iterator[Attempt]:
@@ -127,12 +131,15 @@ def _files() -> Iterator[Attempt]:
         "XML entity expansion (billion laughs)": expansion.encode(),
         "XML with an external entity: file": external.encode(),
         "XML with an external entity: URL": external.replace("file:///etc/passwd", "http://127.0.0.1:1/").encode(),
+        "hOCR with a character reference of 5,000 digits": _hocr(f"&#{'9' * 5000};"),
+        "1,000 overlapping entities": _overlapping_entities(),
         "gzip bomb as JSONL": zlib.compress(b"\0" * 2**26, wbits=31),
         "PDF that takes half a minute to read": slow_pdf(),
         "corrupt Parquet file": b"PAR1" + b"\xff" * 64 + b"PAR1",
     }
     for name, content in files.items():
         yield Attempt("file", name, (413, 422), _file(content), forbidden="root:")
+    yield Attempt("file", "hOCR with one word of 300,000 characters", (200,), _file(_hocr("#-" * 150_000)))
 
 
 def _names() -> Iterator[Attempt]:
@@ -152,6 +159,17 @@ def _file(content: bytes, name: str = "a") -> Callable[[Attacker], Outcome]:
 
 def _post(content: bytes = _BODY, query: str = "", **parts: Any) -> Callable[[Attacker], Outcome]:
     return _request("POST", f"{_EXTRACT}?{query}", content=content, headers=_JSON, **parts)
+
+
+def _hocr(word: str) -> bytes:
+    span = f"<span class='ocrx_word' title='bbox 1 1 9 9'>{word}</span>"
+    return f"<html><body><div class='ocr_page' title='bbox 0 0 99 99'>{span}</div></body></html>".encode()
+
+
+def _overlapping_entities() -> bytes:
+    entities = [{"label": "a", "words": list(range(100))}] * 1000
+    page = {"words": ["a"] * 100, "boxes": [[0, 0, 1, 1]] * 100}
+    return json.dumps({"id": "a", "pages": [page], "entities": entities}).encode()
 
 
 def _png(width: int, height: int) -> bytes:

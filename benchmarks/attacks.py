@@ -119,7 +119,7 @@ def parse_outcome(status: int, text: str) -> Outcome:
     return Outcome(status, code, text)
 
 
-def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> dict[str, Any]:
+def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0, *, proxy: bool = True) -> dict[str, Any]:
     """Make every attempt; after each, a valid request must get the same response as before the first.
 
     Afterwards, schemathesis generates requests for `schema_seconds`.
@@ -129,7 +129,8 @@ def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> 
         raise SettingsError("schemathesis is not installed. Run pip install schemathesis, or omit --schema-seconds.")
     key = secrets.token_urlsafe(24)
     rows = []
-    with run_service(model, *LIMITS, environment={"FORMNET_API_KEYS": key}) as service:
+    options = (*LIMITS, "--proxy" if proxy else "--no-proxy")
+    with run_service(model, *options, environment={"FORMNET_API_KEYS": key}) as service:
         attacker = Attacker(service.port, key)
         reference = extracted_documents(attacker.json(json.dumps(EXAMPLE_DOCUMENT).encode()))
         for attempt in attempts:
@@ -151,7 +152,7 @@ def attack(model: str, attempts: Iterable[Attempt], schema_seconds: int = 0) -> 
             )
         schema = run_schemathesis(program, service.url, key, schema_seconds) if schema_seconds else None
     held = sum(row["held"] for row in rows)
-    return {"attempts": len(rows), "held": held, "limits": list(LIMITS), "rows": rows, "schemathesis": schema}
+    return {"attempts": len(rows), "held": held, "options": list(options), "rows": rows, "schemathesis": schema}
 
 
 #: Checks of schemathesis; acceptance of every schema-conforming document is not among them.

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.tables.recorded import current_wording
 from benchmarks.tables.scores import PUBLISHED, SHIPPED
-from formnet.visualization.plots import BLUE, GREEN, ORANGE, draw_reliability, plot
+from formnet.visualization.plots import BLUE, GREEN, ORANGE, draw_reliability, draw_risk_coverage, plot
 
 ModelPoint = tuple[str, float, float]  # name, millions of parameters, F1
 
@@ -35,8 +35,10 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
         yield folder / "sizes.png"
     for name in SHIPPED:
         if (result := record(name)) is not None:
-            draw_reliability(result["orders"]["given"]["calibration"], folder / f"reliability-{name}.png", name)
-            yield folder / f"reliability-{name}.png"
+            calibration = result["orders"]["given"]["calibration"]
+            for kind, draw_diagram in (("reliability", draw_reliability), ("risk", draw_risk_coverage)):
+                draw_diagram(calibration, folder / f"{kind}-{name}.png", name)
+                yield folder / f"{kind}-{name}.png"
 
 
 def draw_curve(record: dict[str, Any], path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
 
+import hypothesis
 import pytest
 import torch
 from tokenizers import Tokenizer
@@ -19,6 +20,10 @@ from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetConfig, FormNetForTokenClassification
 from paper import LINES, text_pdf
+
+# A busy machine is not a failure; tests that measure time have the marker `timing`.
+hypothesis.settings.register_profile("formnet", deadline=None)
+hypothesis.settings.load_profile("formnet")
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -37,17 +42,14 @@ def find_data() -> Path | None:
 _SLOWEST_FIRST = ("ray", "training", "slow", "ocr", "data", "unit")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that use the corpora as `data`, and tests without any other marker as `unit`.
-
-    In parallel runs, the tests of a file stay on one worker, because they share fixtures.
-    """
+    """Mark tests that use the corpora as `data`, and tests without any other marker as `unit`."""
     for item in items:
         if "data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.data)
         if not {mark.name for mark in item.iter_markers()} & {"slow", "ray", "training", "ocr", "data", "timing"}:
             item.add_marker(pytest.mark.unit)
-        item.add_marker(pytest.mark.xdist_group(str(item.path)))
     if "PYTEST_XDIST_WORKER" in os.environ:
         rank: dict[str, int] = {}
         for item in items:

@@ -41,6 +41,26 @@ def test_service_manifest_is_valid_serve_configuration() -> None:
     assert settings.replicas * (settings.threads + settings.reader_cores) <= cores
 
 
+def test_proxy_manifest_fits_service_and_package() -> None:
+    proxy, service, policy = yaml.safe_load_all((DEPLOY / "proxy.yaml").read_text(encoding="utf-8"))
+    spec = proxy["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    config = (ROOT / "src/formnet/scale/service/haproxy.cfg").read_text(encoding="utf-8")
+    assert {variable["name"] for variable in container["env"]} == set(re.findall(r"\$\{(\w+)\}", config))
+    assert spec["automountServiceAccountToken"] is False
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    labels = proxy["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == labels
+    ray_service = manifest("service.yaml")
+    assert {"name": "FORMNET_SERVER", "value": f"{ray_service['metadata']['name']}-serve-svc:8000"} in container["env"]
+    cluster = ray_service["spec"]["rayClusterConfig"]
+    for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"]):
+        assert group["template"]["metadata"]["labels"] == policy["spec"]["podSelector"]["matchLabels"]
+        assert group["template"]["spec"]["automountServiceAccountToken"] is False
+    peers = [peer["podSelector"]["matchLabels"] for rule in policy["spec"]["ingress"] for peer in rule["from"]]
+    assert labels in peers
+
+
 def test_archive_manifest_entrypoint_is_valid_command() -> None:
     program, command, *arguments = shlex.split(manifest("archive.yaml")["spec"]["entrypoint"])
     assert (program, command) == ("formnet", "bulk")

@@ -39,6 +39,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "receipts-sroie": scores.evaluation,
     "ad-invoices": scores.evaluation,
     "shipped": scores.shipped,
+    "calibration": scores.calibration,
+    "captions": scores.captions,
     "ocr": scores.ocr,
     "extract": costs.extract,
     "onnx": costs.onnx,
@@ -48,6 +50,9 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "serve": costs.serve,
     "overload": costs.overload,
     "security": costs.security,
+    "worst-request": costs.worst_request,
+    "hostile-folder": costs.hostile_folder,
+    "chaos": costs.chaos,
 }
 #: Tables that combine several results.
 SOURCES = {

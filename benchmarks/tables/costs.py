@@ -7,15 +7,15 @@ from benchmarks.tables.recorded import current_code, current_wording
 
 
 def alignment(record: dict[str, Any]) -> str:
-    """Tabulate the values found and the share matched exactly, by corpus and field."""
-    rows = [("corpus", "field", "values", "found", "share", "exact")]
+    """Tabulate the values found and those that a model can extract, by corpus and field."""
+    rows = [("corpus", "field", "values", "found", "share", "attainable", "share")]
     for corpus, result in record["corpora"].items():
         kind, _, path = corpus.partition(":")
         split = f"{kind} {path.partition('@')[2]}".strip()
         for field, counts in [*result["fields"].items(), ("**all**", result["all"])]:
-            exact = counts["found"] - sum(counts["ways"].get(way, 0) for way in ("almost", "inside words"))
-            shares = (f"{counts['share']:.2%}", f"{exact / counts['values']:.2%}")
-            rows.append((split, field, f"{counts['values']:,}", f"{counts['found']:,}", *shares))
+            values, attainable = counts["values"], counts["attainable"]
+            shares = (f"{counts['share']:.2%}", f"{attainable:,}", f"{attainable / values:.2%}")
+            rows.append((split, field, f"{values:,}", f"{counts['found']:,}", *shares))
     return table(rows)
 
 
@@ -181,6 +181,44 @@ def security(record: dict[str, Any]) -> str:
         printable = "".join(c if c.isprintable() else "\N{SYMBOL FOR NULL}" for c in current_wording(row["attempt"]))
         attempt = printable.replace("|", "\\|").replace("<", "&lt;")
         rows.append((row["kind"], attempt, response, f"{row['seconds']:.1f}", "yes" if row["held"] else "**no**"))
+    return table(rows)
+
+
+def worst_request(record: dict[str, Any]) -> str:
+    """Tabulate the latency of honest requests during each hostile one."""
+    rows = [("requests at the same time", "responses to them", "honest requests", "p50", "p99", "longest")]
+    for row in record["requests"]:
+        responses = ", ".join(f"{count:,} × {status}" for status, count in row["statuses"].items()) or "none yet"
+        seconds = (f"{row[name]:.2f} s" for name in ("p50_seconds", "p99_seconds", "max_seconds"))
+        rows.append((row["request"], responses, f"{row['honest_requests']:,}", *seconds))
+    return table(rows)
+
+
+def hostile_folder(record: dict[str, Any]) -> str:
+    """Tabulate the messages for hostile files in a folder."""
+    rows = [("file", "bytes", "message")]
+    for file in record["hostile_files"]:
+        message = (file["message"] or "was read").replace("|", "\\|").replace("<", "&lt;")
+        rows.append((file["name"], f"{file['bytes']:,}", message))
+    return table(rows)
+
+
+def chaos(record: dict[str, Any]) -> str:
+    """Tabulate a chaos run."""
+    memory = record["memory_mb"]
+    rows = [("", f"{record['minutes']:g} minutes")]
+    rows.append(("honest requests", f"{record['honest_requests']:,}"))
+    rows.append(("responses to them", ", ".join(f"{n:,} × {status}" for status, n in record["honest"].items())))
+    rows.append(("wrong answers", f"{len(record['wrong_answers'])}"))
+    rows.append(("requests without an answer or an error", f"{len(record['lost_requests'])}"))
+    rows.append(("latency of answers", f"p50 {record['p50_seconds']:.2f} s, p99 {record['p99_seconds']:.2f} s"))
+    rows.append(("hostile requests", f"{sum(record['hostile'].values()):,}"))
+    rows.append(("unexpected responses to them", f"{len(record['unexpected_responses'])}"))
+    rows.append(("processes killed", ", ".join(f"{n} × {kind}" for kind, n in record["kills"].items())))
+    rows.append(("disk full", f"{record['disk_full_seconds']:.0f} s"))
+    rows.append(("correct answers afterwards", record["correct_after_recovery"]))
+    rows.append(("memory growth", f"{memory['growth']:+.1%}, from {memory['begin']:,} to {memory['end']:,} MiB"))
+    rows.append(("processes and files left after shutdown", f"{len(record['processes_left'] + record['files_left'])}"))
     return table(rows)
 
 

@@ -41,31 +41,33 @@ PUBLISHED: dict[str, tuple[tuple[str, float, int, str], ...]] = {
 
 
 def corpus(record: dict[str, Any]) -> str:
-    """Tabulate one configuration trained with several seeds, by type, with published results."""
+    """Tabulate one configuration trained with several seeds, by type, with published results of the same metric."""
     rows = [("model or subset", "F1", "conditions")]
-    kind = "field values" if record["scored"] == "fields" else "entities"
-    rows.append(
-        (
-            f"**FormNet (this repository)**, {kind}",
-            f"**{spread(record['f1'])}**",
-            f"{record['parameters'] / 1e6:.0f} M parameters; {len(record['seeds'])} seeds",
-        )
-    )
+    conditions = f"{record['parameters'] / 1e6:.0f} M parameters; {len(record['seeds'])} seeds"
+    published = [
+        (name, f"{f1:.2f}", f"{parameters} M parameters; {note}")
+        for name, f1, parameters, note in PUBLISHED.get(record["test"].partition(":")[0], ())
+    ]
+    is_fields = record["scored"] == "fields"
+    if is_fields:
+        exact = spread(record["exact_string"])
+        rows.append(("**FormNet (this repository)**, exact strings", f"**{exact}**", conditions))
+        rows += published
+    kind = "normalized values" if is_fields else "entities"
+    rows.append((f"**FormNet (this repository)**, {kind}", f"**{spread(record['f1'])}**", conditions))
     deduplicated = record["not_in_training"]
     if 0 < deduplicated["documents"] < record["documents"]:
         excluded = record["documents"] - deduplicated["documents"]
-        conditions = f"{excluded} documents excluded"
-        rows.append(("without near-duplicates of training documents", spread(deduplicated["f1"]), conditions))
-    if "exact_string" in record:
-        rows.append(("exact string match", spread(record["exact_string"]), "official SROIE metric"))
+        note = f"{excluded} documents excluded"
+        rows.append(("without near-duplicates of training documents", spread(deduplicated["f1"]), note))
+    if is_fields:
         rows.append(("entities, against aligned words", spread(record["spans"]), ""))
     rows += [(label, spread(f1), "this type only") for label, f1 in record["per_type"].items()]
     other_orders = list(record["by_order"].items())[1:]
     rows += [(f"{order} reading order", spread(f1), "all types") for order, f1 in other_orders]
-    for name, published, parameters, conditions in PUBLISHED.get(record["test"].partition(":")[0], ()):
-        rows.append((name, f"{published:.2f}", f"{parameters} M parameters; {conditions}"))
-    if record["scored"] == "fields":
+    if is_fields:
         return table(rows)
+    rows += published
     missed = max(sum(record["lost"].values()), 1)
     *parts, last = [f"{number / missed:.0%} {_MISSES[kind]}" for kind, number in record["lost"].items()]
     return table(rows) + f"\nOf {missed:.0f} missed entities, {', '.join(parts)} and {last}.\n"
@@ -156,23 +158,60 @@ def pretraining(record: dict[str, Any]) -> str:
 
 
 def evaluation(record: dict[str, Any]) -> str:
-    """Tabulate one model on test documents, by type, with calibration."""
+    """Tabulate one model on test documents: by type, by reading order, and what its thresholds accept."""
     scores = record["orders"]["given"]
     kind = "fields" if "fields" in scores else "entities"
-    low, high = scores[kind]["interval"]
     rows = [("field", "precision", "recall", "F1", "gold")]
     for name, part in [*scores[kind]["per_type"].items(), ("**all**", scores[kind])]:
         if part["gold"]:
             shares = (f"{100 * part[metric]:.1f}" for metric in ("precision", "recall", "f1"))
             rows.append((name, *shares, f"{part['gold']:,}"))
+    return table(rows) + "\n" + _by_order(record, kind) + "\n" + _acceptance(scores, kind)
+
+
+def _by_order(record: dict[str, Any], kind: str) -> str:
+    """Tabulate F1 by reading order, with other ways of counting."""
+    duplicates = record["training"]["near_duplicates"]
+    columns = ["reading order", "F1", "95 % interval", f"F1 without {duplicates} near-duplicates"]
+    columns += ["F1, exact strings", "F1 of printed values"] if kind == "fields" else ["F1 of words"]
+    rows = [tuple(columns)]
+    for order, scores in record["orders"].items():
+        part = scores[kind]
+        low, high = part["interval"]
+        f1s = [scores["not_in_training"][kind]["f1"]]
+        f1s += [part["exact_string"]["f1"], part["printed"]["f1"]] if kind == "fields" else [scores["words"]["f1"]]
+        interval = f"{100 * low:.1f}–{100 * high:.1f}"
+        rows.append((order, f"{100 * part['f1']:.1f}", interval, *(f"{100 * f1:.1f}" for f1 in f1s)))
+    return table(rows)
+
+
+def _acceptance(scores: dict[str, Any], kind: str) -> str:
+    """Describe calibration, and what is accepted without review."""
     calibration = scores["calibration"]
-    passing = calibration["at_99_percent_precision"]
-    summary = (
-        f"\n{scores['documents']:,} documents; 95 % bootstrap interval of F1: {100 * low:.1f}–{100 * high:.1f}. "
-        f"Expected calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of predictions have a "
-        f"confidence of at least {passing['threshold']:.3f}, at 99 % precision.\n"
-    )
-    return table(rows) + summary
+    lines = [f"{scores['documents']:,} documents. Expected calibration error {calibration['ece']:.3f}."]
+    accepted, documents = calibration.get("accepted", {}), calibration["documents"]
+    if accepted and not accepted["precision"]["of"]:
+        lines.append("No label has a threshold, so nothing is accepted without review.")
+    elif accepted:
+        lines.append(
+            f"Accepted without review at a nominal {100 * accepted['nominal_precision']:.0f} %: "
+            f"{share(accepted['coverage'])} of predictions, of which {share(accepted['precision'])} are correct; "
+            f"{share(documents['coverage'])} of documents, of which {share(documents['precision'])} are complete and "
+            "correct."
+        )
+    lines.append(f"Complete and correct documents: {share(calibration['documents']['complete'])}.")
+    if kind == "fields":
+        lines.append(f"Attainable values: {share(scores['fields']['attainable'])}.")
+    return " ".join(lines) + "\n"
+
+
+def share(proportion: dict[str, Any]) -> str:
+    """Format a proportion with its exact 95 % interval and its counts."""
+    if proportion["share"] is None:
+        return "none"
+    low, high = (100 * bound for bound in proportion["interval"])
+    counts = f"{proportion['right']:,} of {proportion['of']:,}"
+    return f"{100 * proportion['share']:.1f} % ({low:.1f}–{high:.1f}; {counts})"
 
 
 #: Results of the shipped models: model, corpus, fields.
@@ -185,21 +224,75 @@ SHIPPED = {
 
 def shipped(records: dict[str, Any]) -> str:
     """Tabulate the shipped models on test documents, with the words of the corpora and with OCR."""
-    rows = [("model", "test documents", "fields", "F1", "calibration error", "passes at 99 % precision")]
-    for name, (model, corpus_name, fields) in SHIPPED.items():
-        scores = records[name]["orders"]["given"]
-        documents = f"{corpus_name}, {scores['documents']:,}"
-        calibration = scores["calibration"]
-        passing = calibration["at_99_percent_precision"]
-        f1 = scores.get("fields", scores["entities"])["f1"]
-        rows.append(
-            (f"`{model}`", documents, fields, f"{100 * f1:.1f}", f"{calibration['ece']:.3f}", f"{passing['share']:.0%}")
+    rows: list[tuple[str, ...]] = [
+        (
+            "model",
+            "test documents",
+            "fields",
+            "F1",
+            "F1, raster order",
+            "calibration error",
+            "accepted",
+            "of these correct",
         )
+    ]
+    for name, (model, corpus_name, fields) in SHIPPED.items():
+        orders = records[name]["orders"]
+        documents = f"{corpus_name}, {orders['given']['documents']:,}"
+        f1s = (scores.get("fields", scores["entities"])["f1"] for scores in (orders["given"], orders["raster"]))
+        calibration = orders["given"]["calibration"]
+        accepted = calibration.get("accepted", {})
+        shares = (accepted.get(key, {}).get("share") for key in ("coverage", "precision"))
+        rows.append(
+            (
+                f"`{model}`", documents, fields, *(f"{100 * f1:.1f}" for f1 in f1s), f"{calibration['ece']:.3f}",
+                *("" if value is None else f"{value:.1%}" for value in shares),
+            )
+        )  # fmt: skip
     model, corpus_name, fields = SHIPPED["receipts-sroie"]
     for engine, part in records["ocr"]["engines"].items():
         images = f"{corpus_name}, {records['ocr']['documents']:,} images, {engine}"
-        rows.append((f"`{model}`", images, fields, f"{100 * part['fields']['f1']:.1f}", "", ""))
+        rows.append((f"`{model}`", images, fields, f"{100 * part['fields']['f1']:.1f}", "", "", "", ""))
     return table(rows)
+
+
+def calibration(record: dict[str, Any]) -> str:
+    """Tabulate the held-out predictions that calibration is fitted on and, with several folds, methods on each fold."""
+    rows = [("model", "head", "folds", "held-out documents", "predictions", "correct", "labels with a threshold")]
+    methods = [("model", "head", "method", "calibration error", "log loss", "accepted", "of these correct")]
+    for model, part in record["models"].items():
+        for head, labels in part["calibration"].items():
+            parts = [fold["heads"][head] for fold in part["folds"]]
+            outcomes = [label["correct"] for fold in parts for label in fold["outcomes"].values()]
+            correct, total = sum(map(sum, outcomes)), sum(map(len, outcomes))
+            documents = sum(fold["documents"] for fold in parts)
+            chosen = sum(label["threshold"] is not None for label in labels.values())
+            counts = (f"{documents:,}", f"{total:,}", f"{correct / total:.1%}", f"{chosen} of {len(labels)}")
+            rows.append((f"`{model}`", head or "all", str(part["number_of_folds"]), *counts))
+        for head, held_out in part["held_out"].items():
+            for method, quality in held_out["methods"].items():
+                in_use = method == "platt by label"
+                accepted = (share(held_out["coverage"]), share(held_out["precision"])) if in_use else ("", "")
+                figures = (f"{quality['ece']:.4f}", f"{quality['log_loss']:.4f}")
+                methods.append((f"`{model}`", head or "all", method, *figures, *accepted))
+    return table(rows) + ("\n" + table(methods) if len(methods) > 1 else "")
+
+
+def captions(record: dict[str, Any]) -> str:
+    """Tabulate held-out field scores with and without splitting glued words."""
+    rows = [("models", "words", "receipts", "F1", "95 % interval", "attainable", *_FIELDS)]
+    for models, parts in record["models"].items():
+        for name, part in parts.items():
+            low, high = part["interval"]
+            f1s = (f"{100 * part['per_type'][field]:.1f}" for field in _FIELDS)
+            interval = f"{100 * low:.1f}–{100 * high:.1f}"
+            attainable = f"{100 * part['attainable']['share']:.2f} %"
+            f1 = f"{100 * part['f1']:.2f}"
+            rows.append((models, name, f"{part['documents']:,}", f1, interval, attainable, *f1s))
+    return table(rows)
+
+
+_FIELDS = ("company", "date", "address", "total")
 
 
 def ocr(record: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
     FormNetError
     ├── DocumentError      invalid document: bad boxes, malformed JSON or an inconsistent entity
-    │   └── LimitError     input exceeds a size limit
+    │   └── LimitError     input exceeds a limit
+    │       └── ReadTimeoutError
     ├── OcrError           OCR engine required but not installed, or OCR failed
     ├── CorpusError        corpus missing or in the wrong format
     ├── LabelError         inconsistent entity types, spans or tags
@@ -30,7 +31,11 @@ class DocumentError(FormNetError):
 
 
 class LimitError(DocumentError):
-    """Input exceeds a size limit."""
+    """Input exceeds a limit on its size, or on the time or memory that it takes."""
+
+
+class ReadTimeoutError(LimitError):
+    """Reading a document took longer than allowed."""
 
 
 class OcrError(FormNetError):

@@ -9,6 +9,7 @@ from benchmarks.__main__ import app as benchmarks
 from command_line import run_command
 
 
+@pytest.mark.timing
 def test_graph_command_prints_ratio(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks import graph
 

@@ -23,7 +23,10 @@ WITH_EXTRAS = (
     "formnet.scale.",
     "benchmarks.attacks",
     "benchmarks.attack_list",
+    "benchmarks.chaos",
+    "benchmarks.hostile_folder",
     "benchmarks.overload",
+    "benchmarks.worst_request",
 )
 IMPORT_ALL = f"""
 import importlib, pkgutil, formnet, benchmarks

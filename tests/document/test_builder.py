@@ -130,3 +130,13 @@ def test_build_many_link_repairs_are_limited() -> None:
     for _ in range(MAX_REPAIRS + 50):
         builder.add_link(0, 1)
     assert len(builder.build().repairs) == MAX_REPAIRS
+
+
+def test_add_page_long_word_is_truncated() -> None:
+    builder = DocumentBuilder("long")
+    builder.add_page(["a" * 5000, "b"], [[0, 0, 1, 1], [2, 0, 3, 1]], 9, 9)
+    document = builder.build()
+    assert document.texts == ("a" * 1000, "b")
+    assert [str(repair) for repair in document.repairs] == [
+        f"page 1, word 0: long word truncated: '{'a' * 20}'… of 5,000 characters"
+    ]

@@ -221,6 +221,7 @@ def test_box_graph_few_words_returns_chain(count: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_box_graph_hundred_thousand_points_scales_quasi_linearly() -> None:
     from benchmarks.graph import time_random_page
 

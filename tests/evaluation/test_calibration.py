@@ -1,12 +1,19 @@
-from dataclasses import replace
-
 import numpy as np
+import pytest
+from scipy.stats import binomtest
 
-from formnet.document import Document
-from formnet.document.builder import DocumentBuilder
-from formnet.document.tags import TagScheme
-from formnet.evaluation.calibration import coverage_at_precision, fit_temperature, reliability
-from formnet.extraction.decoding import decode
+from formnet.evaluation.calibration import (
+    Outcomes,
+    apply_platt,
+    choose_thresholds,
+    clopper_pearson,
+    fit_calibration,
+    fit_isotonic,
+    fit_platt,
+    reliability,
+    risk_coverage,
+)
+from formnet.extraction.calibration import LabelCalibration, log_odds
 
 
 def test_reliability_known_bins_is_exact() -> None:
@@ -17,53 +24,80 @@ def test_reliability_known_bins_is_exact() -> None:
     assert reliability([1.0], [True]).ece == 0.0
 
 
-def test_fit_temperature_scaled_scores_recovers_factor() -> None:
-    generator = np.random.default_rng(0)
-    count, scheme = 4000, TagScheme(("a",))
-    builder = DocumentBuilder("one")
-    builder.add_page(["w"] * count, [[0, i, 10, i + 1] for i in range(count)], 10, count)
-    scores = np.full((count, len(scheme)), -np.inf)  # only O and S are possible, so words are independent
-    scores[:, 0], scores[:, 4] = 0.0, generator.normal(0, 2, count)
-    is_entity = generator.random(count) < 1 / (1 + np.exp(-scores[:, 4]))
-    unlabeled = builder.build()
-    entities = tuple(unlabeled.entity("a", [int(i)]) for i in np.flatnonzero(is_entity))
-    document = replace(unlabeled, entities=entities)
-    assert np.isclose(fit_temperature([scores * 3], [document], scheme), 3, rtol=0.15)
-    assert fit_temperature([scores], [unlabeled], scheme) == 1.0
+def draw_outcomes(count: int, slope: float, intercept: float, seed: int = 0) -> Outcomes:
+    """Draw entities whose probability of being correct is the Platt scaling of their log-odds."""
+    generator = np.random.default_rng(seed)
+    x = generator.normal(1, 2, count)
+    return Outcomes(x, generator.random(count) < apply_platt(x, slope, intercept))
 
 
-def test_fit_temperature_does_not_discard_all_entities() -> None:
-    generator = np.random.default_rng(0)
-    scheme = TagScheme(tuple("abcdefgh"))
-    builder = DocumentBuilder("one")
-    builder.add_page(["w"] * 800, [[0, i, 10, i + 1] for i in range(800)], 10, 800)
-    unlabeled = builder.build()
-    entities = [unlabeled.entity("a", range(i, i + 4)) for i in range(0, 800, 8)]
-    scores = scheme.document_tags(replace(unlabeled, entities=tuple(entities)))
-    scores = 6.0 * np.eye(len(scheme))[scores] + generator.normal(0, 1, (800, len(scheme)))
-    labeled = replace(unlabeled, entities=tuple(entity for entity in entities if generator.random() < 0.8))
-    temperature = fit_temperature([scores], [labeled], scheme)
-    assert decode(scores[None] / temperature, [unlabeled], scheme)[0]
-    assert temperature < 3
-    assert 0.7 < fit_temperature([scores[:8]], [first_words(labeled, 8)], scheme) < 1.5  # one entity changes little
+def test_fit_platt_recovers_parameters() -> None:
+    assert np.allclose(fit_platt(draw_outcomes(20_000, 0.5, -0.7), (1.0, 0.0), 1.0), (0.5, -0.7), atol=0.08)
+    slope, intercept = fit_platt(draw_outcomes(20_000, 2.0, 0.0), (1.0, 0.0), 1.0, fixed_intercept=True)
+    assert abs(slope - 2) < 0.1
+    assert intercept == 0
 
 
-def first_words(document: Document, count: int) -> Document:
-    """Return a document with only the first words, and the entities among them."""
-    builder = DocumentBuilder(document.id)
-    builder.add_page(document.texts[:count], document.boxes[:count].tolist(), 10, 800)
-    return replace(builder.build(), entities=tuple(e for e in document.entities if max(e.words) < count))
+def test_fit_platt_few_entities_stay_near_the_prior() -> None:
+    nothing = Outcomes(np.empty(0), np.empty(0, np.bool_))
+    assert fit_platt(nothing, (1.3, -0.2), 0.5) == pytest.approx((1.3, -0.2))
+    one_error = Outcomes(np.array([2.0]), np.array([False]))
+    slope, intercept = fit_platt(one_error, (1.0, 0.0), 0.5)
+    assert 0.4 < slope < 1
+    assert -0.4 < intercept < 0
 
 
-def test_coverage_at_precision_returns_lowest_sufficient_threshold() -> None:
-    confidences = [0.99, 0.9, 0.8, 0.7]
-    assert coverage_at_precision(confidences, [True, True, False, True], 0.99) == (0.9, 0.5)
-    assert coverage_at_precision(confidences, [False] * 4) == (1.0, 0.0)
-    assert coverage_at_precision([], []) == (1.0, 0.0)
+def test_fit_calibration_differs_by_label_and_lowers_the_error() -> None:
+    parameters = {"total": (1.5, 1.0), "address": (0.6, -1.0)}
+    fitted = fit_calibration({label: draw_outcomes(3000, *p) for label, p in parameters.items()})
+    for label, part in parameters.items():
+        test = draw_outcomes(3000, *part, seed=1)
+        calibrated = apply_platt(test.log_odds, fitted[label].slope, fitted[label].intercept)
+        assert reliability(calibrated, test.correct).ece < 0.03
+        assert reliability(apply_platt(test.log_odds, 1, 0), test.correct).ece > 0.05
+    assert fitted["total"].threshold is not None
 
 
-def test_coverage_at_precision_equal_confidences_pass_together() -> None:
-    confidences = [1.0, 1.0, 0.5]
-    first = coverage_at_precision(confidences, [True, False, True])
-    assert first == coverage_at_precision(confidences, [False, True, True])
-    assert first == (1.0, 0.0)
+def test_fit_isotonic_is_increasing_and_fits_steps() -> None:
+    x, fitted = fit_isotonic(Outcomes(np.array([3.0, 1.0, 2.0, 0.0]), np.array([True, True, False, False])))
+    assert x.tolist() == [0, 1, 2, 3]
+    assert fitted.tolist() == [0, 0.5, 0.5, 1]
+
+
+def test_choose_thresholds_counts_one_more_error_and_keeps_equal_scores_together() -> None:
+    scores = np.concatenate([np.full(99, 0.9), np.full(150, 0.8), [0.7, 0.7, 0.1]])
+    correct = np.ones(len(scores), np.bool_)
+    correct[[100, 120]] = False
+    assert choose_thresholds({"a": scores}, {"a": correct}) == {"a": 0.9}
+    assert choose_thresholds({"a": scores[:98]}, {"a": correct[:98]}) == {"a": None}
+    assert choose_thresholds({"a": scores[:200]}, {"a": np.ones(200, np.bool_)}) == {"a": 0.8}
+
+
+def test_choose_thresholds_rare_labels_share_one() -> None:
+    scores = {"a": np.full(60, 0.9), "b": np.full(60, 0.8), "c": np.full(200, 0.95)}
+    correct = {label: np.ones(len(part), np.bool_) for label, part in scores.items()}
+    assert choose_thresholds(scores, correct) == {"a": 0.8, "b": 0.8, "c": 0.95}
+    correct["b"][0] = False
+    assert choose_thresholds(scores, correct) == {"a": None, "b": None, "c": 0.95}
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (10, 10), (98, 100), (512, 520)])
+def test_clopper_pearson_equals_scipy(successes: int, trials: int) -> None:
+    expected = binomtest(successes, trials).proportion_ci(0.95, method="exact")
+    assert clopper_pearson(successes, trials) == pytest.approx((expected.low, expected.high))
+
+
+def test_risk_coverage_counts_errors_among_the_most_confident() -> None:
+    points = risk_coverage([0.9, 0.5, 0.8, 0.7], [True, False, False, True])
+    assert [point["coverage"] for point in points] == [0.25, 0.5, 0.75, 1.0]
+    assert [point["risk"] for point in points] == [0, 1 / 2, 1 / 3, 2 / 4]
+    assert risk_coverage([], []) == []
+
+
+def test_label_calibration_maps_probabilities_and_accepts_from_its_threshold() -> None:
+    assert LabelCalibration().calibrate(0.37) == 0.37
+    part = LabelCalibration(2.0, -1.0, 0.7)
+    assert part.calibrate(0.8) == pytest.approx(1 / (1 + np.exp(-(2 * log_odds(0.8) - 1))))
+    assert 0 < part.calibrate(0.0) < part.calibrate(1.0) < 1
+    assert (part.accepts(0.7), part.accepts(0.69), part.accepts(None)) == (True, False, False)
+    assert not LabelCalibration().accepts(1.0)

@@ -3,8 +3,15 @@ from dataclasses import replace
 from field_documents import receipt
 from formnet.document import Entity
 from formnet.document.builder import DocumentBuilder
-from formnet.document.tags import Span
-from formnet.evaluation.evaluate import DocumentResult, unknown_labels
+from formnet.document.tags import Span, TagScheme
+from formnet.evaluation.evaluate import (
+    DocumentResult,
+    EvaluationResult,
+    compute_metrics,
+    compute_metrics_without,
+    unknown_labels,
+)
+from formnet.extraction.calibration import LabelCalibration
 
 
 def test_document_result_repeated_value_is_missed_once_and_found_anywhere() -> None:
@@ -23,3 +30,30 @@ def test_unknown_labels_are_counted_once_per_document() -> None:
     document = receipt(total="9.00", shop="Elm")
     document = replace(document, entities=(document.entity("tip", [0]), document.entity("tip", [1])))
     assert unknown_labels([DocumentResult(document, [], [])], {"total"}) == {"tip": 1, "shop": 1}
+
+
+def test_compute_metrics_reports_what_thresholds_accept_and_what_is_attainable() -> None:
+    scheme = TagScheme(("total", "company"))
+    results = []
+    for score, text, company in ((0.9, "9.00", "Total"), (0.8, "Total", "Elm"), (0.4, "9.00", "Total")):
+        document = replace(receipt(total="9.00", company=company), id=f"{score}")
+        total = replace(document.entity("total", [document.texts.index(text)]), score=score)
+        results.append(DocumentResult(document, [total], []))
+    shop = results[0].document.entity("company", [0])
+    results[0] = replace(results[0], predicted=[replace(shop, score=0.95), *results[0].predicted])
+    calibration = {"total": LabelCalibration(threshold=0.5), "company": LabelCalibration(threshold=0.9)}
+    metrics = compute_metrics(results, scheme, calibration)
+    accepted, documents = metrics["calibration"]["accepted"], metrics["calibration"]["documents"]
+    assert (accepted["coverage"]["right"], accepted["coverage"]["of"]) == (3, 4)
+    assert (accepted["precision"]["right"], accepted["precision"]["of"]) == (2, 3)
+    assert (documents["complete"]["right"], documents["complete"]["of"]) == (1, 3)
+    assert (documents["precision"]["right"], documents["precision"]["of"]) == (1, 2)
+    attainable = metrics["fields"]["attainable"]
+    assert (attainable["right"], attainable["of"]) == (5, 6)  # "Elm" is not printed
+    assert (metrics["fields"]["gold"], metrics["fields"]["printed"]["gold"]) == (6, 5)
+    assert metrics["fields"]["printed"]["right"] == metrics["fields"]["right"] == 3
+    uncalibrated = compute_metrics(results, scheme, {})
+    assert "accepted" not in uncalibrated["calibration"]
+    without = compute_metrics_without(EvaluationResult(results, scheme, calibration), {"0.9"})
+    assert without["not_in_training"]["documents"] == 2
+    assert without["fields"] == metrics["fields"]

@@ -1,40 +1,12 @@
 from dataclasses import replace
 
-import pytest
-
 from field_documents import receipt
 from formnet.document import Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.tags import TagScheme
 from formnet.evaluation import field_counts
 from formnet.evaluation.counts import sum_counts
-from formnet.evaluation.fields import are_correct, best_values, values_match
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "same"),
-    [
-        ("$290.00", "290.00", True),
-        ("$1,290.00", "1290", True),
-        ("290", "$290.00", True),
-        ("$290.00", "$29.00", False),
-        ("03/27/20", "27 March 2020", True),
-        ("03/27/20", "2020-03-28", False),
-        ("03/27/20", "someday", False),
-        ("Committee to Elect Mike Carr", "COMMITTEE TO ELECT MIKE CARR.", True),
-        ("Committee to Elect", "Committee", False),
-        ("2436316-1", "2436316 - 1", True),
-        ("14086", "014086", False),
-        ("---", "...", False),
-    ],
-)
-def test_values_match_compares_parsed_values(gold: str, predicted: str, same: bool) -> None:
-    assert values_match(gold, predicted) is same
-
-
-def test_values_match_dates_with_points_match() -> None:
-    assert values_match("2018-03-25", "25.03.18")
-    assert not values_match("2018-03-25", "26.03.18")
+from formnet.evaluation.fields import are_correct, best_values
 
 
 def entity(label: str, text: str, score: float) -> Entity:

@@ -10,7 +10,7 @@ from torch._dynamo.utils import counters
 
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.errors import DocumentError, SettingsError
+from formnet.errors import DocumentError, LimitError, SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.output import entity_output
@@ -31,6 +31,16 @@ def test_extract_accepts_path_document_and_list(extractor: Extractor, pdf: Path)
         assert entity.text == " ".join(result.texts[i] for i in entity.words)
         assert len(set(result.page_of_word[list(entity.words)])) == 1
     assert extractor.extract([]) == []
+
+
+def test_extract_too_many_tokens_raises(model: Path, pdf: Path) -> None:
+    document = read_one(pdf)
+    extractor = Extractor.from_pretrained(model)
+    count = extractor.count_tokens(document)
+    assert Extractor.from_pretrained(model, max_tokens=count).extract(document).entities
+    for limit in (count - 1, document.num_words - 1):
+        with pytest.raises(LimitError, match=rf"more than {limit} tokens \(the limit\). Split the document."):
+            Extractor.from_pretrained(model, max_tokens=limit).extract(document)
 
 
 def test_extract_ocr_score_is_lowest_word_confidence(extractor: Extractor) -> None:
@@ -70,13 +80,9 @@ def test_extract_is_the_same_pickled_threaded_and_in_any_batch(extractor: Extrac
 
 
 @pytest.mark.slow
-def test_warm_up_keeps_scores_and_avoids_later_compilation(
-    model: Path, extractor: Extractor, pdf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # All batches take a minute.
-    monkeypatch.setattr("formnet.extraction.extractor.WARM_UP_BATCHES", ((700,), (300,)))
+def test_warm_up_keeps_scores_and_avoids_later_compilation(model: Path, extractor: Extractor, pdf: Path) -> None:
     warm = Extractor.from_pretrained(model)
-    warm.warm_up()
+    warm.warm_up([(700,), (300,)])  # all batches take minutes
     assert warm.model.formnet.attention_backend == "compiled"
     compiled = counters["stats"]["unique_graphs"]
     assert compiled

@@ -26,4 +26,5 @@ def test_escape_formula_quotes_formulas_only() -> None:
     cells = ("=1+1", "@x", "-5.00", "RM 5", 3)
     assert [escape_formula(cell) for cell in cells] == ["'=1+1", "'@x", "-5.00", "RM 5", 3]
     assert escape_formula("-1+cmd|' /C calc'!A0").startswith("'")
+    assert escape_formula("Elm; =1+1;-2;x") == "Elm;' =1+1;'-2;x"
     assert [escape_formula(cell)[0] for cell in ("\n=1+1", "\uff1d1+1", " +1")] == ["'"] * 3

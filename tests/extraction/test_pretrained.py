@@ -16,8 +16,11 @@ def test_find_model_folder_or_raises(model: Path, tmp_path: Path) -> None:
         find_model(tmp_path)
     with pytest.raises(SettingsError, match="'nothing': no such model"):
         find_model("nothing")
-    with pytest.raises(SettingsError, match="cannot be downloaded from the Hub"):
+    with pytest.raises(SettingsError, match=r"'nobody/nothing': no such model or folder .* hf://owner/name"):
         find_model("nobody/nothing")
+    for address in ("hf://nobody/nothing", "hf://nobody/nothing@v1", "hf://", "hf://../../etc"):
+        with pytest.raises(SettingsError, match="cannot be downloaded from the Hub"):
+            find_model(address)
 
 
 def test_from_pretrained_corrupt_folder_raises(model: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from PIL import Image
 from formnet.io.ocr import OcrResult
 
 HARMLESS, CRASH, HANG, MEMORY = (255, 255, 255), (255, 0, 0), (0, 255, 0), (0, 0, 255)
+SLOW = (255, 255, 0)
 
 
 class Engine:
@@ -21,6 +22,8 @@ class Engine:
             os.abort()
         while pixel == HANG:
             time.sleep(1)
+        if pixel == SLOW:
+            time.sleep(0.5)
         if pixel == MEMORY:
             [bytearray(2**28) for _ in range(256)]  # 64 GiB
         boxes = [(10.0, 10.0, 60.0, 20.0), (10.0, 30.0, 60.0, 40.0), (10.0, 50.0, 60.0, 60.0)]

@@ -45,10 +45,10 @@ class Service:
         return "".join(file.read_text() for file in self.folder.glob("ray/session_2*/logs/serve/*.log"))
 
     def processes(self, title: str) -> list[psutil.Process]:
-        """Return the Ray processes of this service whose title starts with `title`."""
+        """Return the processes of this service whose command line contains `title`."""
         found = []
         for process in psutil.process_iter(["cmdline"]):
-            if (process.info["cmdline"] or [""])[0].startswith(title):
+            if title in " ".join(process.info["cmdline"] or []):
                 try:
                     found += [process] * (process.environ().get("RAY_TMPDIR") == str(self.folder))
                 except psutil.Error:

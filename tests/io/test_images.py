@@ -37,6 +37,10 @@ def test_iter_frames_too_many_pages_raises(tmp_path: Path) -> None:
     assert len(list(iter_frames(tmp_path / "a.tiff"))) == 7
     with pytest.raises(LimitError, match="more than 6 pages"):
         list(iter_frames(tmp_path / "a.tiff", ReadLimits(max_pages=6)))
+    pixels = pages[0].width * pages[0].height
+    assert len(list(iter_frames(tmp_path / "a.tiff", ReadLimits(max_file_pixels=7 * pixels)))) == 7
+    with pytest.raises(LimitError, match=r"pixels \(the limit\)\. Split the file"):
+        next(iter_frames(tmp_path / "a.tiff", ReadLimits(max_file_pixels=7 * pixels - 1)))
 
 
 def test_iter_frames_interleaved_restores_warning_filters(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from formnet.training.config import FineTuning, make_settings
 from formnet.training.data import load_training_data
 from formnet.training.finetune import finetune
 from plain_documents import words_and_boxes
-from small_runs import SMALL_MODEL, small_run, write_renamed_examples
+from small_runs import SMALL_MODEL, small_run
 
 
 @pytest.mark.training
@@ -72,7 +72,7 @@ def test_finetune_real_forms_overfits(data: Path, tmp_path: Path) -> None:
         "test",
     )
     extractor = finetune(run)
-    results, _ = predict_and_compare(extractor, load_training_data(run)["funsd"].training)
+    results, _, _ = predict_and_compare(extractor, load_training_data(run)["funsd"].training)
     score = sum_counts(result.counts for result in results).micro.score
     assert score.f1 == 1.0
 
@@ -86,13 +86,6 @@ def test_finetune_constant_schedule_warms_up(vocabulary: Path, tmp_path: Path) -
     history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
     rates = [entry["learning_rate"] for entry in history if "learning_rate" in entry]
     assert rates[0] < rates[-1] == run.optimization.learning_rate
-
-
-def test_finetune_invalid_temperatures_raises(vocabulary: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="one temperature per head"):
-        finetune(small_run(vocabulary, tmp_path, temperatures=[1.0, 2.0]))
-    with pytest.raises(SettingsError, match="fitted on held-out documents"):
-        finetune(small_run(vocabulary, tmp_path, temperatures=[1.0], validation=write_renamed_examples(tmp_path)))
 
 
 def test_finetune_invalid_header_footer_from_raises(vocabulary: Path, tmp_path: Path) -> None:

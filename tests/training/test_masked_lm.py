@@ -2,6 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from formnet.encoding import Encoder, load_tokenizer
 from formnet.errors import SettingsError, TokenizerError
 from formnet.io.writers import write
 from formnet.training.masked_lm import Masker, PageStream
+from formnet.training.page_split import read_pages
 from small_runs import EXAMPLES
 
 
@@ -49,7 +51,7 @@ def test_masker_without_mask_token_raises(tmp_path: Path) -> None:
         Masker(load_tokenizer(tmp_path))
 
 
-def make_stream(pages: list[Path], tokenizer: Tokenizer, **options: int) -> PageStream:
+def make_stream(pages: list[Path], tokenizer: Tokenizer, **options: Any) -> PageStream:
     return PageStream(pages, Encoder(tokenizer), Masker(tokenizer), 300, shuffle_buffer=6, **options)
 
 
@@ -71,8 +73,9 @@ def test_page_stream_epoch_covers_all_pages_across_ranks(pages: list[Path], toke
     assert len(all_ids) == len(set(all_ids)) == 2 * (5 * 1 + 4 * 2)  # receipts of one page, invoices of two
     assert sorted(page_ids(0, 2, 0) + page_ids(1, 2, 0)) == sorted(all_ids)
     assert page_ids(0, 1, 1) != all_ids
-    stream = make_stream(pages, tokenizer, held_out=3)
-    assert {page.id for page in stream.held_out_pages()}.isdisjoint(page.id for page in stream._epoch(0))
+    left_out = [(str(pages[0]), page_id) for page_id in all_ids if page_id.startswith("a")]
+    kept = [page.id for page in make_stream(pages, tokenizer, left_out=left_out)._epoch(0)]
+    assert sorted(kept) == sorted(page_id for page_id in all_ids if page_id.startswith("b"))
 
 
 def test_page_stream_files_with_different_page_lengths_end_together(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -88,7 +91,8 @@ def test_page_stream_files_with_different_page_lengths_end_together(tokenizer: T
     assert set(order[-30:]) == {"short", "long"}
 
 
-def test_page_stream_all_pages_held_out_raises(tokenizer: Tokenizer) -> None:
-    empty = PageStream([EXAMPLES], Encoder(tokenizer), Masker(tokenizer, 0.3), 512, held_out=99)
+def test_page_stream_all_pages_left_out_raises(tokenizer: Tokenizer) -> None:
+    left_out = [(str(EXAMPLES), page.id) for page in read_pages(EXAMPLES)]
+    empty = PageStream([EXAMPLES], Encoder(tokenizer), Masker(tokenizer, 0.3), 512, left_out=left_out)
     with pytest.raises(SettingsError, match="no pages with words are left"):
         next(iter(empty))

@@ -11,6 +11,7 @@ from formnet.io import images
 from formnet.visualization.overlay import draw_entities, safe_file_name, save_overlays
 
 
+@pytest.mark.slow
 def test_draw_entities_extracted_fields_are_framed(extractor: Extractor, pdf: Path, tmp_path: Path) -> None:
     document = extractor.extract(pdf)
     plain = dict(draw_entities(Document(document.id, document.pages)))

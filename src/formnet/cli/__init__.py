@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from formnet.cli import bulk, data, doctor, evaluate, experiments, extract, models, serve, train, view
+from formnet.cli import bulk, calibrate, data, doctor, evaluate, experiments, extract, models, serve, train, view
 
 app = typer.Typer(
     name="formnet",
@@ -24,6 +24,7 @@ for command in (
     evaluate.evaluate,
     evaluate.evaluate_ocr,
     evaluate.label,
+    calibrate.calibrate,
     experiments.run_seeds,
     experiments.compare,
     experiments.ablate,

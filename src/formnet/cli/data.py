@@ -188,11 +188,12 @@ def _print_alignment(corpus: str, report: "AlignmentReport", sample: int, seed: 
     from rich.text import Text
 
     console = Console()
-    table = Table("field", "values", "found", "share", "method", title=Text(corpus), title_justify="left")
+    table = Table("field", "values", "found", "share", "attainable", "method", title=Text(corpus), title_justify="left")
     for name, coverage in [*report.fields.items(), ("all", report.overall)]:
         methods = ", ".join(f"{method} {count:,}" for method, count in coverage.ways.most_common())
         share = f"{coverage.found / coverage.values:.2%}"
-        table.add_row(Text(name), f"{coverage.values:,}", f"{coverage.found:,}", share, methods)
+        attainable = f"{coverage.attainable / coverage.values:.2%}"
+        table.add_row(Text(name), f"{coverage.values:,}", f"{coverage.found:,}", share, attainable, methods)
     console.print(table)
     for miss in report.misses:
         console.print(Text(f"miss  {miss.document}  {miss.field}: {miss.value!r}, closest {miss.closest!r}"))

@@ -30,7 +30,7 @@ class Component(NamedTuple):
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """List installed and missing components. Exits with status 1 if there is no model to extract with."""
+    """List installed and missing components. Exits with status 1 if a shipped model is missing or damaged."""
     import json
 
     components = list(check_components())
@@ -51,7 +51,7 @@ def check_components() -> Iterator[Component]:
     import torch
 
     from formnet import __version__
-    from formnet.extraction.pretrained import shipped_models
+    from formnet.extraction.pretrained import find_damaged_files, shipped_models
     from formnet.io.ocr import ENGINES, find_engine, is_installed
 
     yield Component("formnet", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
@@ -59,8 +59,9 @@ def check_components() -> Iterator[Component]:
     yield Component("torch", f"{torch.__version__} ({device})")
     yield Component("transformers", version("transformers"))
     yield Component("PDF", f"pypdfium2 {version('pypdfium2')}")
-    models = shipped_models()
-    yield Component("models", ", ".join(models) or "none", "" if models else "train one with formnet train")
+    models, damaged = shipped_models(), find_damaged_files()
+    advice = f"install again, because {', '.join(damaged)} was changed" if damaged else ""
+    yield Component("models", ", ".join(models) or "none", advice)
     for name, engine in ENGINES.items():
         if is_installed(name):
             yield Component(name, find_engine(name).name)

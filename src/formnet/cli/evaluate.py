@@ -13,6 +13,13 @@ def evaluate(
     model: Model,
     corpus: CorpusSpec,
     order: Orders = None,
+    training: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CORPUS",
+            help="Training corpus, whose near-duplicates are left out in a second score; repeat for several.",
+        ),
+    ] = None,
     error_pages: Annotated[
         Path | None,
         typer.Option(help="Folder for images: a reliability diagram, and each page with missed or spurious entities."),
@@ -24,19 +31,22 @@ def evaluate(
     configure_runtime()
     from formnet.datasets import open_corpus
     from formnet.datasets.alignment import with_entities
-    from formnet.evaluation.evaluate import compute_metrics, predict_and_compare, unknown_labels
+    from formnet.datasets.near_duplicates import near_duplicates
+    from formnet.evaluation.evaluate import compute_metrics_without, headline_f1, predict_and_compare, unknown_labels
     from formnet.extraction.extractor import Extractor
 
     extractor = Extractor.from_pretrained(model)
     # A model trained on all occurrences of a value may predict any of them.
     occurrences: Literal["best", "all"] = "all" if extractor.model.config.get_task().label_all_occurrences else "best"
+    seen = (document for spec in training or () for document in open_corpus(spec))
+    duplicates = near_duplicates(open_corpus(corpus), seen) if training else set()
     by_order: dict[str, Any] = {}
     for reading_order in order or [ReadingOrder.given]:
         opened = open_corpus(corpus, reading_order.value)
         name = str(reading_order.value)
-        results, scheme = predict_and_compare(extractor, with_entities(opened, occurrences))
-        by_order[name] = compute_metrics(results, scheme)
-        unknown = unknown_labels(results, {*scheme.entity_types, *opened.untagged})
+        evaluated = predict_and_compare(extractor, with_entities(opened, occurrences))
+        by_order[name] = compute_metrics_without(evaluated, duplicates)
+        unknown = unknown_labels(evaluated.documents, {*evaluated.scheme.entity_types, *opened.untagged})
         if unknown:
             labels = ", ".join(f"{label} ({count:,})" for label, count in unknown.items())
             typer.echo(f"{model}: labels that the model does not have are not scored: {labels}", err=True)
@@ -44,9 +54,12 @@ def evaluate(
         if error_pages is not None:
             from formnet.evaluation.error_pages import draw_error_pages
 
-            count = draw_error_pages(results, by_order[name], error_pages / name)
+            count = draw_error_pages(evaluated.documents, by_order[name], error_pages / name)
             typer.echo(f"{error_pages / name}: {count} images written", err=True)
-    record = {"model": model, "corpus": corpus, "orders": by_order}
+    first = next(iter(by_order.values()))
+    record = {"model": model, "corpus": corpus, "f1": headline_f1(first), "orders": by_order}
+    if training:
+        record["training"] = {"corpora": training, "near_duplicates": len(duplicates)}
     write_results(record, out)
     if as_json:
         print_json(record)
@@ -137,8 +150,11 @@ def _print_table(record: dict[str, Any]) -> None:
                 typer.echo(f"  {label:24} {shares}   {row['right']:,} / {row['gold']:,}")
             typer.echo(f"  95 % bootstrap interval of F1: {low:.2%} to {high:.2%}")
         calibration = scores["calibration"]
-        passing = calibration["at_99_percent_precision"]
-        typer.echo(
-            f"  expected calibration error {calibration['ece']:.3f}; {passing['share']:.0%} of entities have a "
-            f"confidence of at least {passing['threshold']:.3f}, at 99 % precision"
-        )
+        typer.echo(f"  expected calibration error {calibration['ece']:.3f}")
+        if "accepted" in calibration:
+            accepted = calibration["accepted"]
+            coverage, precision = accepted["coverage"], accepted["precision"]
+            typer.echo(
+                f"  accepted at a nominal {accepted['nominal_precision']:.0%}: {coverage['share'] or 0:.0%} of "
+                f"entities, of which {precision['right']:,} of {precision['of']:,} are correct"
+            )

@@ -1,23 +1,26 @@
 """`formnet extract`: files in, fields out."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formnet.cli.options import DayFirst, MinScore, Ocr
+from formnet.cli.options import DayFirst, MinScore, Ocr, parse_size
 from formnet.cli.results import configure_runtime
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from formnet.document import Document
-    from formnet.extraction.extractor import Extractor
+    from formnet.errors import DocumentError
+
+    ReadFunction = Callable[[Path], Iterator[Document | DocumentError]]
 
 #: Documents read before they are scored: enough for batches, few enough to show progress.
 _CHUNK = 16
@@ -35,7 +38,7 @@ class OutputFormat(StrEnum):
 def extract(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PDFs, images, OCR output, or folders of them.")],
     model: Annotated[
-        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or Hub repository.")
+        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
     ] = "receipts",
     ocr: Ocr = "auto",
     output_format: Annotated[
@@ -51,10 +54,18 @@ def extract(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report to write.")] = None,
     min_score: MinScore = 0.0,
     day_first: DayFirst = None,
+    isolation: Annotated[
+        bool, typer.Option(help="Read files in a child process, with limits on time and memory.")
+    ] = True,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
+    ] = 120,
+    memory_per_document: Annotated[
+        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
+    ] = "1536MiB",  # type: ignore[assignment] # the parser converts it
 ) -> None:
     """Extract fields from documents. Exits with status 1 if a file could not be read."""
     configure_runtime()
-    from formnet.extraction.extractor import Extractor
     from formnet.extraction.output import OutputWriter
 
     paths = list(_expand(files))
@@ -63,16 +74,20 @@ def extract(
         output_format = _format_of(output) or (OutputFormat.table if is_terminal else OutputFormat.json)
     if output_format == OutputFormat.table and output is not None:
         raise typer.BadParameter("a table can only be printed. Use json, jsonl or csv with --out")
-    extractor = Extractor.from_pretrained(model, ocr=ocr, min_score=min_score, day_first=day_first)
     failed: list[Path] = []
     reported: list[Document] = []
     overlay_names: dict[str, str] = {}
     if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8", newline="")  # independent of the locale
     target = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
-    with target if output else nullcontext():
+    # The reader starts a process, which imports its libraries while the model is loaded.
+    with target if output else nullcontext(), _open_reader(ocr, isolation, timeout, memory_per_document) as read:
+        from formnet.extraction.extractor import Extractor
+
+        extractor = Extractor.from_pretrained(model, min_score=min_score, day_first=day_first)
         writer = None if output_format == OutputFormat.table else OutputWriter(target, output_format.value)
-        for document in extractor.annotate(_read_files(paths, extractor, failed), chunk=_CHUNK):
+        documents = _read_files(paths, read, extractor.count_tokens, failed)
+        for document in extractor.annotate(documents, chunk=_CHUNK):
             if writer:
                 writer.write(document)
             else:
@@ -92,26 +107,46 @@ def extract(
         raise typer.Exit(1)
 
 
-def _read_files(paths: list[Path], extractor: "Extractor", failed: list[Path]) -> "Iterator[Document]":
-    """Yield the documents of all files; report and skip what cannot be read."""
+@contextmanager
+def _open_reader(ocr: str, isolation: bool, timeout: float, memory: int) -> "Iterator[ReadFunction]":
+    """Yield the function that reads a file: in a child process, or in this one."""
+    from formnet.io.isolation import IsolatedReader, IsolationLimits
+    from formnet.io.readers import read_each
+
+    if isolation:
+        with IsolatedReader(ocr, isolation=IsolationLimits(timeout, memory)) as reader:
+            yield reader.read_each
+    else:
+        yield partial(read_each, ocr=ocr)
+
+
+def _read_files(
+    paths: list[Path], read: "ReadFunction", check: "Callable[[Document], object]", failed: list[Path]
+) -> "Iterator[Document]":
+    """Yield the documents of all files; report and skip those that cannot be read or do not pass a check."""
     from rich.console import Console
     from rich.progress import track
 
     from formnet.document import Document
-    from formnet.errors import FormNetError
-    from formnet.io.readers import read_each
+    from formnet.errors import DocumentError, FormNetError
 
     console = Console(stderr=True)
     show_progress = len(paths) > 1 and console.is_terminal
     for path in track(paths, "reading", console=console, transient=True) if show_progress else paths:
         try:
-            for document in read_each(path, extractor.ocr, extractor.limits):
-                if isinstance(document, Document):
-                    yield document
+            for document in read(path):
+                try:
+                    if not isinstance(document, Document):
+                        raise document
+                    check(document)
+                except DocumentError as error:
+                    _report_error(path, error, failed)
                 else:
-                    _report_error(path, document, failed)
+                    yield document
         except (FormNetError, OSError) as error:
             _report_error(path, error, failed)
+        except MemoryError:
+            _report_error(path, FormNetError("reading it takes more memory than is available."), failed)
 
 
 def _report_error(path: Path, error: Exception, failed: list[Path]) -> None:

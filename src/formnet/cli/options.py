@@ -17,7 +17,7 @@ CorpusSpecs = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or Hub repository.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or hf://owner/name.")]
 Ocr = Annotated[
     str,
     typer.Option(

@@ -14,10 +14,12 @@ from formnet.cli.options import Ocr, parse_size
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option(help="Name of a shipped model, folder, or Hub repository; repeat for several. Default: receipts."),
+        typer.Option(
+            help="Name of a shipped model, folder, or hf://owner/name; repeat for several. Default: receipts."
+        ),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces, which should have API keys.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces, which requires API keys.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     replicas: Annotated[int, typer.Option(min=1, help="Replicas of each model, and of the reader.")] = 1,
@@ -29,6 +31,12 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="File of API keys, one per line, in addition to FORMNET_API_KEYS."),
     ] = None,
+    allow_anonymous: Annotated[
+        bool, typer.Option("--allow-anonymous", help="Accept requests from other machines without a key.")
+    ] = False,
+    proxy: Annotated[
+        bool, typer.Option(help="Limit headers and connections by HAProxy. Without it, use another reverse proxy.")
+    ] = True,
     max_queue: Annotated[
         int, typer.Option(min=1, help="Maximum documents in each queue; further requests receive status 503.")
     ] = 64,
@@ -37,12 +45,14 @@ def serve(
     ] = "20MiB",  # type: ignore[assignment] # the parser converts it
     max_pages: Annotated[int, typer.Option(min=1, help="Maximum pages per document.")] = 20,
     max_words: Annotated[int, typer.Option(min=1, help="Maximum words per document.")] = 20_000,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Maximum tokens per document.")] = 16_384,
     max_pixels: Annotated[int, typer.Option(min=1, help="Maximum pixels per image.")] = 50_000_000,
     max_memory: Annotated[
         int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
     ] = "2GiB",  # type: ignore[assignment] # the parser converts it
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Maximum seconds to receive a request, and to read a document.")
+        float,
+        typer.Option(min=0.1, help="Maximum seconds to receive a request, to read a document, and to extract from it."),
     ] = 60,
 ) -> None:
     """Extract fields from documents over HTTP, until interrupted by Ctrl-C."""
@@ -65,10 +75,12 @@ def serve(
             warm_up=warm_up,
             ocr=ocr,
             api_key_file=api_key_file,
+            allow_anonymous=allow_anonymous,
             max_queue=max_queue,
             max_bytes=max_bytes,
             max_pages=max_pages,
             max_words=max_words,
+            max_tokens=max_tokens,
             max_pixels=max_pixels,
             max_memory=max_memory,
             timeout=timeout,
@@ -78,11 +90,12 @@ def serve(
         option = "".join(f"{part}: ".replace("_", "-") for part in first["loc"][:1])
         raise SettingsError(f"{option}{first['msg'].removeprefix('Value error, ')}") from error
     stopped = threading.Event()
-    with run_service(settings, host, port):
+    with run_service(settings, host, port, proxy=proxy) as check:
         for number in (signal.SIGINT, signal.SIGTERM):  # replaces the handlers that Ray installed
             signal.signal(number, lambda *_: stopped.set())
         folder = Path(os.environ.get("RAY_TMPDIR", "/tmp")) / "ray/session_latest/logs/serve"  # noqa: S108 - Ray's
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         typer.echo(f"FormNet is listening on {address} and logs to {folder}")
-        stopped.wait()
+        while not stopped.wait(1):
+            check()
         typer.echo("Shutting down after the current requests.")

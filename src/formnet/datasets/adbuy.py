@@ -7,7 +7,7 @@ A sixth of the documents print the flight dates as one word, 05/28/20-06/03/20, 
 
 from formnet.datasets.jsonl import Jsonl
 from formnet.document import Document
-from formnet.io.date_ranges import split_date_ranges
+from formnet.io.glued_words import split_glued_words
 from formnet.io.readers.jsonl import Line
 
 
@@ -17,8 +17,8 @@ class Adbuy(Jsonl):
     entity_types = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
 
     def parse(self, source: Line) -> Document:
-        """Parse one document and split date ranges into separate words."""
-        return split_date_ranges(super().parse(source))
+        """Parse one document and split glued words, such as date ranges."""
+        return split_glued_words(super().parse(source))
 
     def expected(self) -> str:
         """Return the error message for a path without ad-buy files."""

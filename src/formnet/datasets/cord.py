@@ -1,12 +1,13 @@
 """CORD (Park et al., 2019): Indonesian receipts with line items, totals and payment in 30 categories.
 
 Two layouts are supported: v1, one JSON file per receipt in `{train,dev,test}/json`, and v2, a CSV file with the JSON in
-the column `ground_truth`. Each `valid_line` is one entity. License: CC-BY-4.0.
+the column `ground_truth`. Each `valid_line` is one entity, with its key words; links connect the name of an item to its
+parts, and to its modifiers with theirs. License: CC-BY-4.0.
 """
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +33,10 @@ CATEGORIES: tuple[str, ...] = (
     ),
     *(f"total.{name}" for name in ["menutype_cnt", "menuqty_cnt"]),
 )
+
+
+#: Categories whose groups are items.
+_ITEM_KINDS = ("menu", "void_menu")
 
 
 class CordRow(NamedTuple):
@@ -99,11 +104,58 @@ def receipt_document(name: str, data: Any, image: Path | None = None) -> Documen
         image=image if image and image.is_file() else None,
     )
     start = 0
-    for line in lines:
+    labels = [line["category"].replace(".sub.", ".sub_") for line in lines]  # v2 name → v1 name
+    for label, line in zip(labels, lines, strict=True):
         stop = start + len(line["words"])
-        builder.add_entity(line["category"].replace(".sub.", ".sub_"), range(start, stop))  # v2 name → v1 name
+        keys = [number for number, word in enumerate(line["words"], start) if word.get("is_key")]
+        builder.add_entity(label, range(start, stop), key_words=keys)
         start = stop
+    for owner, part in item_links(labels, lines):
+        builder.add_link(owner, part)
     return builder.build()
+
+
+def item_links(labels: Sequence[str], lines: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """Yield the links of items: from a name to its parts and modifiers, and from a modifier to its parts.
+
+    The first name of a group owns the others, which are continuation lines. In a group without a name, the first entity
+    owns the others.
+    """
+    groups: dict[tuple[str, Any], list[int]] = {}
+    for number, (label, line) in enumerate(zip(labels, lines, strict=True)):
+        kind = label.partition(".")[0]
+        if kind in _ITEM_KINDS:
+            groups.setdefault((kind, line["group_id"]), []).append(number)
+    for numbers in groups.values():
+        item = _first(numbers, labels, ".nm")
+        yield from ((item, number) for number in numbers if number != item and ".sub_" not in labels[number])
+        for parts in _modifiers([number for number in numbers if ".sub_" in labels[number]], labels, lines):
+            modifier = _first(parts, labels, ".sub_nm")
+            if modifier != item:
+                yield item, modifier
+            yield from ((modifier, number) for number in parts if number not in (modifier, item))
+
+
+def _modifiers(numbers: Sequence[int], labels: Sequence[str], lines: Sequence[Any]) -> Iterable[list[int]]:
+    """Group the parts of modifiers: by `sub_group_id` in v2, and by printed line in v1, which lacks it."""
+    keys = {number: _modifier_key(lines[number]) for number in numbers}
+    named = {keys[number] for number in numbers if labels[number].endswith(".sub_nm")}
+    groups: dict[Any, list[int]] = {}
+    latest: Any = None
+    for number in numbers:
+        if keys[number] in named or latest is None:
+            latest = keys[number]
+        groups.setdefault(latest, []).append(number)  # a part on a line without a name belongs to the line above
+    return groups.values()
+
+
+def _modifier_key(line: Any) -> Any:
+    return line["sub_group_id"] if "sub_group_id" in line else next((w.get("row_id") for w in line["words"]), None)
+
+
+def _first(numbers: Sequence[int], labels: Sequence[str], suffix: str) -> int:
+    """Return the first entity with a label of this ending, or the first of all."""
+    return next((number for number in numbers if labels[number].endswith(suffix)), numbers[0])
 
 
 def quad_box(quad: dict[str, float]) -> tuple[float, float, float, float]:

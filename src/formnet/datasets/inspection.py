@@ -11,6 +11,7 @@ from formnet.datasets import Corpus
 from formnet.datasets.alignment import align
 from formnet.document import Document, Entity
 from formnet.document.tags import contiguous_runs
+from formnet.document.values.match import is_attainable
 from formnet.errors import FormNetError
 
 
@@ -118,10 +119,11 @@ def _label_problems(corpus: Corpus, document: Document) -> Iterator[tuple[str, s
 
 @dataclass
 class FieldCoverage:
-    """Number of values of a field, number found, and counts by match method."""
+    """Number of values of a field, number found, number that words of the document match, and counts by method."""
 
     values: int = 0
     found: int = 0
+    attainable: int = 0
     ways: Counter[str] = field(default_factory=Counter)
 
     def to_json(self) -> dict[str, Any]:
@@ -131,6 +133,7 @@ class FieldCoverage:
             "values": self.values,
             "found": self.found,
             "share": share,
+            "attainable": self.attainable,
             "ways": dict(self.ways.most_common()),
         }
 
@@ -171,8 +174,9 @@ class AlignmentReport:
     def overall(self) -> FieldCoverage:
         """Coverage of all fields combined."""
         ways = sum((coverage.ways for coverage in self.fields.values()), Counter[str]())
+        fields = self.fields.values()
         return FieldCoverage(
-            sum(c.values for c in self.fields.values()), sum(c.found for c in self.fields.values()), ways
+            sum(c.values for c in fields), sum(c.found for c in fields), sum(c.attainable for c in fields), ways
         )
 
     def add(self, document: Document) -> Document:
@@ -181,6 +185,7 @@ class AlignmentReport:
         for name, value in document.fields.items():
             coverage = self.fields.setdefault(name, FieldCoverage())
             coverage.values += 1
+            coverage.attainable += is_attainable(document, value)
             if name in alignment.misses:
                 self.misses.append(FieldMiss(document.id, name, value, alignment.misses[name].closest))
                 continue

@@ -1,7 +1,8 @@
 """SROIE (ICDAR 2019): scanned receipts with four field values per receipt and no boxes for the values.
 
 Layout: `{train,test}/{box,entities,img}`. A row of a `box` file is a text line with its corners; the line is split into
-words in proportion to their characters. The values become `fields`, which `datasets.alignment` locates in the words.
+words in proportion to their characters, and words such as `DATE:21/03/2018` are split. The values become `fields`,
+which `datasets.alignment` locates in the words.
 License: CC-BY-4.0.
 """
 
@@ -14,6 +15,7 @@ from formnet.document import Document
 from formnet.document.boxes import Box, split_line
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError
+from formnet.io.glued_words import split_glued_words
 from formnet.io.images import image_size
 
 
@@ -21,6 +23,8 @@ class Sroie(Corpus):
     """The SROIE corpus."""
 
     entity_types = ("company", "date", "address", "total")
+    #: Whether glued words are split, as they are in all other documents that are read.
+    split_glued = True
 
     def find_splits(self) -> tuple[str, ...]:
         """Return the splits that have box files."""
@@ -49,7 +53,8 @@ class Sroie(Corpus):
         width, height = image_size(image) or (None, None)
         builder = DocumentBuilder(source.stem)
         builder.add_page(texts, boxes, width, height, image=image if width else None)
-        return builder.build({name: value for name, value in fields.items() if value.strip()})
+        document = builder.build({name: value for name, value in fields.items() if value.strip()})
+        return split_glued_words(document) if self.split_glued else document
 
 
 def _parse_line(row: str, file: Path, number: int) -> tuple[str, Box]:

@@ -1,7 +1,8 @@
 """`DocumentBuilder`: validate parsed input, repair it where possible, and record the repairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from formnet.errors import DocumentError
 
 #: Maximum coordinate and page side in page units; the minimum page side is its reciprocal.
 MAX_COORDINATE = 1e7
+#: Characters of a word; longer ones are truncated. They are not words, but take a token per character.
+MAX_WORD_LENGTH = 1_000
 #: Maximum recorded repairs per document; later ones are made but not recorded.
 MAX_REPAIRS = 10_000
 
@@ -39,7 +42,7 @@ class DocumentBuilder:
         self._new_index: list[int] = []  # index of each input word in the document, −1 if dropped
         self._page_of_word: list[int] = []
         self._num_kept = 0
-        self._entities: list[tuple[str, Sequence[int], float | None]] = []
+        self._entities: list[tuple[str, Sequence[int], float | None, Collection[int]]] = []
         self._links: list[tuple[int, int]] = []
         self._repairs: list[Repair] = []
 
@@ -57,6 +60,7 @@ class DocumentBuilder:
     ) -> None:
         """Add a page; if the width or height is missing, it is inferred from the words."""
         index = len(self._pages)
+        texts = self._truncate(texts, index)
         array = self._box_array(texts, boxes, index)
         confidence_array = self._confidence_array(texts, confidences, index)
         keep = np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))
@@ -94,44 +98,59 @@ class DocumentBuilder:
             )
         )
 
-    def add_entity(self, label: str, words: Sequence[int], score: float | None = None) -> None:
+    @property
+    def num_words(self) -> int:
+        """The number of words added so far, including blank ones."""
+        return len(self._new_index)
+
+    def _truncate(self, texts: Sequence[str], index: int) -> Sequence[str]:
+        for i, text in enumerate(texts):
+            if len(text) > MAX_WORD_LENGTH:
+                detail = f"{text[:20]!r}… of {len(text):,} characters"
+                self._record_repair("long word truncated", index, i, detail)
+        return [text[:MAX_WORD_LENGTH] for text in texts]
+
+    def add_entity(
+        self, label: str, words: Sequence[int], score: float | None = None, key_words: Collection[int] = ()
+    ) -> None:
         """Add an entity over words, given by their index in the input (blank words included)."""
         if not label:
             raise DocumentError(f"document {self.id!r}: entity with words {format_word_ids(words)} has an empty label.")
-        if any(not 0 <= i < len(self._new_index) for i in words):
+        if any(not 0 <= i < len(self._new_index) for i in chain(words, key_words)):
             raise DocumentError(
                 f"document {self.id!r}: entity {label!r} has words {format_word_ids(words)}, "
                 f"but the document has {len(self._new_index)} words, numbered from 0."
             )
-        self._entities.append((label, words, score))
+        self._entities.append((label, words, score, key_words))
 
-    def add_link(self, question: int, answer: int) -> None:
-        """Link two entities, given by their index in the order they were added."""
-        self._links.append((question, answer))
+    def add_link(self, owner: int, part: int) -> None:
+        """Link two entities, such as a question and its answer, given by their index in the order they were added."""
+        self._links.append((owner, part))
 
     def build(self, fields: Mapping[str, str] | None = None) -> Document:
         """Return the document, with words, entities and links renumbered."""
         unlabeled = Document(self.id, tuple(self._pages))
         entities: list[Entity] = []
         new_entity_index: dict[int, int] = {}
-        for index, (label, words, score) in enumerate(self._entities):
+        for index, (label, words, score, key_words) in enumerate(self._entities):
             kept = [self._new_index[i] for i in words if self._new_index[i] >= 0]
             if not kept:
                 self._record_repair("empty entity dropped", self._page_of_word[words[0]] if words else 0, None, label)
                 continue
             new_entity_index[index] = len(entities)
-            entities.append(unlabeled.entity(label, kept, score))
+            keys = [self._new_index[i] for i in key_words if self._new_index[i] >= 0]
+            entities.append(unlabeled.entity(label, kept, score, keys))
         links: dict[tuple[int, int], None] = {}
-        for question, answer in self._links:
-            if not (0 <= question < len(self._entities) and 0 <= answer < len(self._entities)):
+        for owner, part in self._links:
+            if not (0 <= owner < len(self._entities) and 0 <= part < len(self._entities)):
                 raise DocumentError(
-                    f"document {self.id!r}: link {question} → {answer} refers to a missing entity "
+                    f"document {self.id!r}: link {owner} → {part} refers to a missing entity "
                     f"({len(self._entities)} entities, numbered from 0)."
                 )
-            link = new_entity_index.get(question, -1), new_entity_index.get(answer, -1)
+            link = new_entity_index.get(owner, -1), new_entity_index.get(part, -1)
             if min(link) < 0 or link in links:
                 kind = "repeated link dropped" if link in links else "link to an empty entity dropped"
-                self._record_repair(kind, 0, None, f"{question} → {answer}")
+                self._record_repair(kind, 0, None, f"{owner} → {part}")
             else:
                 links[link] = None
         return replace(
@@ -209,4 +228,8 @@ class DocumentBuilder:
 
 
 def _contains_text(boxes: Sequence[Any]) -> bool:
-    return any(isinstance(value, str | bytes) for box in boxes if isinstance(box, Sequence) for value in box)
+    try:
+        types = set(map(type, chain.from_iterable(boxes)))  # fast: documents have many thousand coordinates
+    except TypeError:  # not a sequence of boxes
+        return False
+    return any(issubclass(kind, str | bytes) for kind in types)

@@ -5,7 +5,7 @@ Words are numbered across the document, page by page in reading order.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -52,14 +52,16 @@ class Entity:
     """A labeled value: its words in reading order, and their position on the page."""
 
     label: str
-    text: str
-    words: tuple[int, ...]
+    text: str  # the value as printed, without its caption; empty if there is only a caption
+    words: tuple[int, ...]  # of the value and its caption
     page: int
     boxes: tuple[Box, ...]  # one per line of text
     score: float | None = None  # calibrated probability that this exact entity is correct
     ocr_score: float | None = None  # lowest OCR confidence among its words
     value: Value | None = None  # normalized by the extractor
     review: bool = False  # whether a person should check it
+    key_words: tuple[int, ...] = ()  # those words that are the printed caption, such as "TOTAL (RM)"
+    key_text: str = ""
 
     def __repr__(self) -> str:
         score = "" if self.score is None else f", {self.score:.3f}"
@@ -117,7 +119,7 @@ class Document:
     id: str
     pages: tuple[Page, ...]
     entities: tuple[Entity, ...] = ()
-    links: tuple[tuple[int, int], ...] = ()  # (question, answer) as indices into entities
+    links: tuple[tuple[int, int], ...] = ()  # (owner, part) as indices into entities, such as question and answer
     fields: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[Repair, ...] = field(default=(), compare=False)
 
@@ -155,8 +157,10 @@ class Document:
             for text, box, confidence in zip(page.texts, page.boxes.tolist(), confidences, strict=True):
                 yield Word(text, tuple(box), index, confidence)
 
-    def entity(self, label: str, words: Sequence[int], score: float | None = None) -> Entity:
-        """Create an entity from word indices in reading order."""
+    def entity(
+        self, label: str, words: Sequence[int], score: float | None = None, key_words: Collection[int] = ()
+    ) -> Entity:
+        """Create an entity from word indices in reading order; those of its caption are not part of its text."""
         if not words or min(words) < 0 or max(words) >= self.num_words or len(set(words)) < len(words):
             raise DocumentError(
                 f"document {self.id!r}: entity {label!r} has words {format_word_ids(words)}. "
@@ -168,11 +172,34 @@ class Document:
                 f"document {self.id!r}: entity {label!r} with words {format_word_ids(words)} crosses a page break. "
                 "Create a separate entity on each page."
             )
-        text = " ".join(self.texts[i] for i in words)
+        key_set = set(key_words)
+        keys = tuple(i for i in words if i in key_set)
+        if len(keys) < len(key_set):
+            raise DocumentError(
+                f"document {self.id!r}: entity {label!r} with words {format_word_ids(words)} has the key words "
+                f"{format_word_ids(list(key_words))}, which must be among its words."
+            )
         page = int(pages[0])
         return Entity(
-            label, text, tuple(words), page, line_boxes(self.boxes[list(words)]), score, self._ocr_score(words, page)
+            label,
+            " ".join(self.texts[i] for i in words if i not in key_set),
+            tuple(words),
+            page,
+            line_boxes(self.boxes[list(words)]),
+            score,
+            self._ocr_score(words, page),
+            key_words=keys,
+            key_text=" ".join(self.texts[i] for i in keys),
         )
+
+    def move_entity(self, entity: Entity, new_words: Callable[[int], Iterable[int]]) -> Entity | None:
+        """Recreate an entity of another version of this document, given the new numbers of each word.
+
+        Return None if no word is left.
+        """
+        words = [new for old in entity.words for new in new_words(old)]
+        keys = [new for old in entity.key_words for new in new_words(old)]
+        return self.entity(entity.label, words, entity.score, keys) if words else None
 
     def _ocr_score(self, words: Sequence[int], page: int) -> float | None:
         confidences = self.pages[page].confidences
@@ -212,6 +239,8 @@ def _page_json(page: Page) -> dict[str, Any]:
 
 def _entity_json(entity: Entity) -> dict[str, Any]:
     json: dict[str, Any] = {"label": entity.label, "text": entity.text, "words": list(entity.words)}
+    if entity.key_words:
+        json["key_words"] = list(entity.key_words)
     if entity.score is not None:
         json["score"] = entity.score
     return json

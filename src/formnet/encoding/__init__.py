@@ -2,6 +2,6 @@
 
 from formnet.encoding.collate import buckets, collate, uncollate
 from formnet.encoding.encoder import EncodedDocument, Encoder
-from formnet.encoding.tokenizer import load_tokenizer
+from formnet.encoding.tokenizer import load_tokenizer, tokenize_words
 
-__all__ = ["EncodedDocument", "Encoder", "buckets", "collate", "load_tokenizer", "uncollate"]
+__all__ = ["EncodedDocument", "Encoder", "buckets", "collate", "load_tokenizer", "tokenize_words", "uncollate"]

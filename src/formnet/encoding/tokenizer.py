@@ -15,6 +15,7 @@ from formnet.errors import TokenizerError
 
 #: Maximum characters tokenized per word; longer words are rows of dots or malicious input.
 MAX_WORD_LENGTH = 256
+_HUB_PREFIX = "hf://"
 _UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
 _PADDING = ("[PAD]", "<pad>", "<|endoftext|>")
 _MASK = ("[MASK]", "<mask>")
@@ -29,20 +30,22 @@ class TokenizedWords(NamedTuple):
 
 
 def load_tokenizer(source: str | Path) -> Tokenizer:
-    """Load a tokenizer from a `vocab.txt`, a `tokenizer.json`, a directory with either, or a hub name."""
+    """Load a tokenizer from a `vocab.txt`, a `tokenizer.json`, a directory with either, or hf://owner/name."""
     path = Path(source)
     if path.is_dir():
         files = [path / name for name in ("tokenizer.json", "vocab.txt") if (path / name).is_file()]
         if not files:
             raise TokenizerError(f"{path}: contains neither tokenizer.json nor vocab.txt.")
         path = files[0]
-    if path.is_file():
+    if str(source).startswith(_HUB_PREFIX):
+        tokenizer = _from_hub(str(source))
+    elif path.is_file():
         try:
             tokenizer = _word_piece(path) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises plain Exception
             raise TokenizerError(f"{path}: cannot load tokenizer: {error}") from error
     else:
-        tokenizer = _from_hub(str(source))
+        raise TokenizerError(f"{path}: no such file or folder. A tokenizer on the Hub is written as hf://owner/name.")
     tokenizer.no_truncation()  # a saved tokenizer may have a limit, but documents are never truncated
     tokenizer.no_padding()
     return tokenizer
@@ -116,12 +119,11 @@ def _word_piece(path: Path) -> Tokenizer:
 def _from_hub(name: str) -> Tokenizer:
     from transformers import AutoTokenizer
 
+    repository, _, revision = name.removeprefix(_HUB_PREFIX).partition("@")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(repository, revision=revision or "main", trust_remote_code=False)
     except (OSError, ValueError) as error:
-        raise TokenizerError(
-            f"{name}: not a file, a directory or a model that transformers can load: {error}"
-        ) from error
+        raise TokenizerError(f"{name}: not a tokenizer that transformers can load: {error}") from error
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         raise TokenizerError(f"{name}: no fast tokenizer. Use a model with a tokenizer.json.")

@@ -1,30 +1,47 @@
-"""Calibration of confidence scores: reliability diagram, expected calibration error and temperature scaling."""
+"""Calibration of confidence scores: fitting on held-out documents, reliability, and coverage at a precision."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import isotonic_regression, minimize
+from scipy.stats import beta
 
-from formnet.document import Document
-from formnet.document.tags import TagScheme
-from formnet.evaluation.entities import gold_spans
-from formnet.evaluation.fields import are_correct
-from formnet.extraction.decoding import decode
+from formnet.extraction.calibration import LabelCalibration
 
 BINS = 10
-#: Standard deviation of the Gaussian prior on the log temperature, whose mean is 0.
-PRIOR_DEVIATION = 0.5
+#: Precision that thresholds are chosen for.
+NOMINAL_PRECISION = 0.99
+#: Standard deviation of a label's parameters around those of all labels, and of these around the identity.
+LABEL_DEVIATION, POOLED_DEVIATION = 0.5, 1.0
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Predicted entities of one label on held-out documents: log-odds of their probability, and whether correct."""
+
+    log_odds: Floats  # [E]
+    correct: NDArray[np.bool_]  # [E]
+
+    @classmethod
+    def join(cls, parts: Sequence["Outcomes"]) -> "Outcomes":
+        """Concatenate outcomes."""
+        return cls(
+            np.concatenate([np.empty(0), *(part.log_odds for part in parts)]),
+            np.concatenate([np.empty(0, np.bool_), *(part.correct for part in parts)]),
+        )
 
 
 @dataclass(frozen=True)
 class Reliability:
     """Entities in bins of equal width by confidence."""
 
-    confidence: NDArray[np.float64]  # [BINS] mean confidence, NaN for an empty bin
-    accuracy: NDArray[np.float64]  # [BINS] share of correct entities
+    confidence: Floats  # [BINS] mean confidence, NaN for an empty bin
+    accuracy: Floats  # [BINS] share of correct entities
     count: NDArray[np.int64]  # [BINS]
 
     @property
@@ -46,7 +63,7 @@ class Reliability:
         }
 
 
-def reliability(confidences: Sequence[float], correct: Sequence[bool]) -> Reliability:
+def reliability(confidences: Sequence[float] | Floats, correct: Sequence[bool] | NDArray[np.bool_]) -> Reliability:
     """Bin entities by confidence."""
     p, c = np.asarray(confidences, np.float64), np.asarray(correct, np.float64)
     bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
@@ -56,54 +73,97 @@ def reliability(confidences: Sequence[float], correct: Sequence[bool]) -> Reliab
     return Reliability(confidence, accuracy, count)
 
 
-def fit_temperature(
-    scores: Sequence[NDArray[np.floating]],
-    documents: Sequence[Document],
-    scheme: TagScheme,
-    *,
-    single_value: bool = False,
-    label_all_occurrences: bool = False,
-) -> float:
-    """Fit the temperature that divides scores [W, T] by maximum likelihood of entity correctness.
+def fit_calibration(outcomes: Mapping[str, Outcomes]) -> dict[str, LabelCalibration]:
+    """Fit slope and intercept of each label by maximum likelihood, and its threshold.
 
-    Fit it on held-out documents. No confidence threshold is applied, because a temperature that discards every entity
-    would otherwise have no errors. The prior keeps the temperature near 1 if there are few documents or few errors.
+    Labels with few entities keep close to the parameters of all labels together, and these to the identity.
     """
-
-    def loss(log_temperature: float) -> float:
-        total = 0.5 * (log_temperature / PRIOR_DEVIATION) ** 2
-        for raw, document in zip(scores, documents, strict=True):
-            scaled = raw[None] / np.exp(log_temperature)
-            (predicted,) = decode(
-                scaled,
-                [document],
-                scheme,
-                single_value=single_value,
-                label_all_occurrences=label_all_occurrences,
-                min_probability=0.0,
-            )
-            correct = np.array(are_correct(document, predicted, scheme), np.bool_)
-            confidence = np.clip([entity.score or 0.0 for entity in predicted], 1e-6, 1 - 1e-6)
-            total -= float(np.log(np.where(correct, confidence, 1 - confidence)).sum())
-        return total
-
-    if not any(gold_spans(document, scheme) for document in documents):
-        return 1.0
-    return float(np.exp(minimize_scalar(loss, bounds=(-1.5, 2.5), method="bounded", options={"xatol": 0.01}).x))
+    pooled = fit_platt(Outcomes.join(list(outcomes.values())), (1.0, 0.0), POOLED_DEVIATION)
+    parameters = {label: fit_platt(outcome, pooled, LABEL_DEVIATION) for label, outcome in outcomes.items()}
+    scores = {label: apply_platt(outcome.log_odds, *parameters[label]) for label, outcome in outcomes.items()}
+    thresholds = choose_thresholds(scores, {label: outcome.correct for label, outcome in outcomes.items()})
+    return {label: LabelCalibration(*parameters[label], thresholds[label]) for label in outcomes}
 
 
-def coverage_at_precision(
-    confidences: Sequence[float], correct: Sequence[bool], precision: float = 0.99
+def fit_platt(
+    outcomes: Outcomes, prior: tuple[float, float], deviation: float, *, fixed_intercept: bool = False
 ) -> tuple[float, float]:
-    """Return the lowest confidence threshold that reaches a precision, and the share of entities at or above it."""
+    """Fit slope and intercept with a Gaussian prior around the given ones; with `fixed_intercept`, only the slope."""
+    x, y = outcomes.log_odds, np.where(outcomes.correct, 1.0, -1.0)
+
+    def loss(parameters: Floats) -> float:
+        slope, intercept = parameters
+        penalty = 0.5 * (((parameters - prior) / deviation) ** 2).sum()
+        return float(np.logaddexp(0, -y * (slope * x + intercept)).sum() + penalty)
+
+    bounds = ((0.01, 10), (prior[1], prior[1]) if fixed_intercept else (-10, 10))
+    slope, intercept = minimize(loss, prior, bounds=bounds).x.tolist()
+    return slope, intercept
+
+
+def apply_platt(log_odds: Floats, slope: float, intercept: float) -> Floats:
+    """Compute calibrated scores."""
+    return 1 / (1 + np.exp(-(slope * log_odds + intercept)))
+
+
+def fit_isotonic(outcomes: Outcomes) -> tuple[Floats, Floats]:
+    """Fit an increasing step function of log-odds; return its points for linear interpolation."""
+    order = np.argsort(outcomes.log_odds, kind="stable")
+    fitted = isotonic_regression(outcomes.correct[order].astype(np.float64)).x
+    return outcomes.log_odds[order], fitted
+
+
+def choose_thresholds(
+    scores: Mapping[str, Floats], correct: Mapping[str, NDArray[np.bool_]]
+) -> dict[str, float | None]:
+    """Choose the lowest score per label at which its predictions reach the nominal precision, counting one more error.
+
+    Labels with too few predictions to reach it by themselves share a threshold.
+    """
+    enough = round(1 / (1 - NOMINAL_PRECISION))
+    frequent = {label for label, values in scores.items() if len(values) >= enough}
+    rare = [label for label in scores if label not in frequent]
+    shared = _choose_threshold(
+        np.concatenate([np.empty(0), *(scores[label] for label in rare)]),
+        np.concatenate([np.empty(0, np.bool_), *(correct[label] for label in rare)]),
+    )
+    return {
+        label: _choose_threshold(scores[label], correct[label]) if label in frequent else shared for label in scores
+    }
+
+
+def _choose_threshold(scores: Floats, correct: NDArray[np.bool_]) -> float | None:
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    precisions = np.cumsum(correct[order]) / np.arange(2, len(order) + 2)
+    last_of_equals = np.append(ranked[1:] < ranked[:-1], True)[: len(ranked)]  # equal scores cannot be separated
+    sufficient = np.flatnonzero((precisions >= NOMINAL_PRECISION) & last_of_equals)
+    return float(ranked[sufficient[-1]]) if len(sufficient) else None
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """Compute the exact two-sided confidence interval of a proportion.
+
+    >>> [round(bound, 4) for bound in clopper_pearson(98, 100)]
+    [0.9296, 0.9976]
+    """
+    tail = (1 - level) / 2
+    low = float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
+    high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
+    return low, high
+
+
+def proportion(successes: int, trials: int) -> dict[str, Any]:
+    """Describe a proportion with its counts and its exact interval."""
+    share = successes / trials if trials else None
+    return {"share": share, "interval": clopper_pearson(successes, trials), "right": successes, "of": trials}
+
+
+def risk_coverage(
+    confidences: Sequence[float] | Floats, correct: Sequence[bool] | NDArray[np.bool_]
+) -> list[dict[str, float]]:
+    """Compute the share of errors among the most confident predictions, for up to a hundred coverages."""
     order = np.argsort(-np.asarray(confidences, np.float64), kind="stable")
-    if not len(order):
-        return 1.0, 0.0
-    ranked = np.asarray(confidences, np.float64)[order]
-    precisions = np.cumsum(np.asarray(correct, np.float64)[order]) / np.arange(1, len(order) + 1)
-    last_of_equals = np.append(ranked[1:] < ranked[:-1], True)  # a threshold cannot separate equal confidences
-    sufficient = np.flatnonzero((precisions >= precision) & last_of_equals)
-    if not len(sufficient):
-        return 1.0, 0.0
-    last = int(sufficient[-1])
-    return float(ranked[last]), (last + 1) / len(order)
+    errors = np.cumsum(~np.asarray(correct, np.bool_)[order])
+    counts = np.unique(np.linspace(1, len(order), min(len(order), 100)).round().astype(np.intp))
+    return [{"coverage": float(n / len(order)), "risk": float(errors[n - 1] / n)} for n in counts]

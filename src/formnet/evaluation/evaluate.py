@@ -1,13 +1,15 @@
 """Evaluation of a trained model on a labeled corpus: entity, word and field scores, and calibration."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from formnet.document import Document, Entity
 from formnet.document.tags import Span, TagScheme
-from formnet.evaluation.calibration import coverage_at_precision, reliability
+from formnet.evaluation.calibration import NOMINAL_PRECISION, Outcomes, proportion, reliability, risk_coverage
 from formnet.evaluation.counts import Counts, bootstrap_interval, sum_counts
 from formnet.evaluation.entities import (
     MISS_KINDS,
@@ -17,7 +19,8 @@ from formnet.evaluation.entities import (
     gold_spans,
     word_counts,
 )
-from formnet.evaluation.fields import are_correct, field_counts
+from formnet.evaluation.fields import are_correct, field_counts, printed_counts
+from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.extractor import Extractor
 
 
@@ -33,6 +36,10 @@ class DocumentResult:
     def counts(self) -> Counts:
         """Entity counts; any occurrence of an entered field value is correct."""
         return entity_counts(self.gold, entity_spans(self.predicted), single_valued=self.document.fields)
+
+    def are_correct(self, scheme: TagScheme) -> list[bool]:
+        """Return for each predicted entity whether it is correct."""
+        return are_correct(self.document, self.predicted, scheme)
 
     @property
     def missed(self) -> set[Span]:
@@ -50,10 +57,11 @@ class DocumentResult:
 
 
 class EvaluationResult(NamedTuple):
-    """Results per document, and the tag scheme of the evaluated head."""
+    """Results per document, and the tag scheme and calibration of the evaluated head."""
 
     documents: list[DocumentResult]
     scheme: TagScheme
+    calibration: Mapping[str, LabelCalibration]
 
 
 def predict_and_compare(
@@ -68,7 +76,7 @@ def predict_and_compare(
         DocumentResult(document, entities, gold_spans(document, scheme))
         for document, entities in zip(documents, predicted, strict=True)
     ]
-    return EvaluationResult(results, scheme)
+    return EvaluationResult(results, scheme, extractor.calibration(head))
 
 
 def unknown_labels(results: Sequence[DocumentResult], known: Collection[str]) -> dict[str, int]:
@@ -82,14 +90,26 @@ def unknown_labels(results: Sequence[DocumentResult], known: Collection[str]) ->
     return dict(labels.most_common())
 
 
-def compute_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> dict[str, Any]:
+def collect_outcomes(
+    results: Sequence[DocumentResult], scheme: TagScheme, calibration: Mapping[str, LabelCalibration]
+) -> dict[str, Outcomes]:
+    """Collect the outcomes of an uncalibrated model by label, to fit its calibration."""
+    assert not calibration, "outcomes hold the probabilities before calibration"
+    rows: dict[str, list[tuple[float, bool]]] = {label: [] for label in scheme.entity_types}
+    for result in results:
+        for entity, is_correct in zip(result.predicted, result.are_correct(scheme), strict=True):
+            rows[entity.label].append((log_odds(entity.score or 0.0), is_correct))
+    return {
+        label: Outcomes(np.array([x for x, _ in part]), np.array([y for _, y in part], np.bool_))
+        for label, part in rows.items()
+    }
+
+
+def compute_metrics(
+    results: Sequence[DocumentResult], scheme: TagScheme, calibration: Mapping[str, LabelCalibration]
+) -> dict[str, Any]:
     """Compute entity and word scores, calibration and, for documents with entered values, field scores."""
     counts = [result.counts for result in results]
-    confidences = [entity.score or 0.0 for result in results for entity in result.predicted]
-    correct = [
-        is_correct for result in results for is_correct in are_correct(result.document, result.predicted, scheme)
-    ]
-    threshold, coverage = coverage_at_precision(confidences, correct)
     misses = sum(
         (count_miss_kinds(result.missed, entity_spans(result.predicted)) for result in results), Counter[str]()
     )
@@ -102,14 +122,65 @@ def compute_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> dic
             "lost": {kind: misses[kind] for kind in MISS_KINDS},
         },
         "words": word_totals.to_json(),
-        "calibration": {
-            **reliability(confidences, correct).to_json(),
-            "at_99_percent_precision": {"threshold": threshold, "share": coverage},
-        },
     }
     if any(result.document.fields for result in results):
-        fields = field_counts(
-            [result.document for result in results], [result.predicted for result in results], scheme.entity_types
-        )
-        metrics["fields"] = {**fields.to_json(), "interval": bootstrap_interval(fields.by_document)}
+        documents, predicted = [result.document for result in results], [result.predicted for result in results]
+        fields = field_counts(documents, predicted, scheme.entity_types)
+        printed = printed_counts(documents, predicted, scheme.entity_types)
+        counts = fields.by_document
+        gold, attainable = (sum_counts(part).micro.gold for part in (counts, printed))
+        metrics["fields"] = {
+            **fields.to_json(),
+            "interval": bootstrap_interval(counts),
+            "attainable": proportion(attainable, gold),
+            "printed": sum_counts(printed).to_json(),
+        }
+    metrics["calibration"] = _calibration_metrics(results, counts, scheme, calibration)
+    return metrics
+
+
+def compute_metrics_without(evaluated: EvaluationResult, excluded: Collection[str]) -> dict[str, Any]:
+    """Compute metrics, and under `not_in_training` those without the documents with the excluded ids."""
+    metrics = compute_metrics(*evaluated)
+    kept = [result for result in evaluated.documents if result.document.id not in excluded]
+    unseen = metrics
+    if len(kept) < len(evaluated.documents):
+        unseen = compute_metrics(kept, evaluated.scheme, evaluated.calibration)
+    return {**metrics, "not_in_training": unseen}
+
+
+def headline_f1(metrics: dict[str, Any]) -> float:
+    """Return F1 of fields where documents have field values, and of entities otherwise."""
+    f1: float = metrics["fields" if "fields" in metrics else "entities"]["f1"]
+    return f1
+
+
+def _calibration_metrics(
+    results: Sequence[DocumentResult],
+    counts: Sequence[Counts],
+    scheme: TagScheme,
+    calibration: Mapping[str, LabelCalibration],
+) -> dict[str, Any]:
+    """Compute the calibration error, and what the thresholds of a calibrated model accept without review."""
+    scores = [entity.score or 0.0 for result in results for entity in result.predicted]
+    correct = [is_correct for result in results for is_correct in result.are_correct(scheme)]
+    complete = [c.micro.gold == c.micro.predicted == c.micro.correct for c in counts]
+    metrics = {
+        **reliability(scores, correct).to_json(),
+        "risk_coverage": risk_coverage(scores, correct),
+        "documents": {"complete": proportion(sum(complete), len(complete))},
+    }
+    if calibration:
+        by_document = [[calibration[entity.label].accepts(entity.score) for entity in r.predicted] for r in results]
+        accepted = [is_accepted for part in by_document for is_accepted in part]
+        passed = [bool(part) and all(part) for part in by_document]
+        metrics["accepted"] = {
+            "nominal_precision": NOMINAL_PRECISION,
+            "coverage": proportion(sum(accepted), len(accepted)),
+            "precision": proportion(sum(np.logical_and(accepted, correct).tolist()), sum(accepted)),
+        }
+        metrics["documents"] |= {
+            "coverage": proportion(sum(passed), len(passed)),
+            "precision": proportion(sum(np.logical_and(passed, complete).tolist()), sum(passed)),
+        }
     return metrics

@@ -5,12 +5,12 @@ SROIE's official metric, is reported as well. A value that is not printed in the
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from formnet.document import Document, Entity
 from formnet.document.tags import TagScheme
-from formnet.document.values.parse import fold, parse_amount, parse_date, parse_number
+from formnet.document.values.match import is_attainable, values_match
 from formnet.evaluation.counts import Counts, sum_counts
 from formnet.evaluation.entities import entity_counts, entity_spans, gold_spans
 
@@ -54,6 +54,19 @@ def field_counts(
     return score
 
 
+def printed_counts(
+    documents: Sequence[Document], entities: Sequence[Sequence[Entity]], names: Sequence[str]
+) -> list[Counts]:
+    """Score as `field_counts` does, setting apart the values that no words of their document match."""
+    printed = []
+    for document, predicted in zip(documents, entities, strict=True):
+        missing = {name for name, value in document.fields.items() if not is_attainable(document, value)}
+        fields = {name: value for name, value in document.fields.items() if name not in missing}
+        gold, kept = ([e for e in part if e.label not in missing] for part in (document.entities, predicted))
+        printed.append((replace(document, fields=fields, entities=tuple(gold), links=()), kept))
+    return field_counts([d for d, _ in printed], [p for _, p in printed], names).by_document
+
+
 def best_values(entities: Iterable[Entity], names: Collection[str]) -> dict[str, str]:
     """Return the text of the most confident entity of each field."""
     best: dict[str, Entity] = {}
@@ -74,19 +87,6 @@ def are_correct(document: Document, predicted: Sequence[Entity], scheme: TagSche
         else gold.issuperset(entity_spans([entity]))
         for entity in predicted
     ]
-
-
-def values_match(gold: str, predicted: str) -> bool:
-    """Return whether two values are the same date, the same amount or the same letters and digits.
-
-    >>> values_match("9.00", "RM 9.00"), values_match("2018-03-25", "25/03/2018"), values_match("9.00", "900")
-    (True, True, False)
-    """
-    if (gold_dates := parse_date(gold)) and (predicted_dates := parse_date(predicted)):
-        return bool(gold_dates & predicted_dates)
-    if parse_amount(gold) or parse_amount(predicted):
-        return bool((parse_number(gold) or frozenset()) & (parse_number(predicted) or frozenset()))
-    return not gold_dates and fold(gold) == fold(predicted) != ""
 
 
 def _strings_match(gold: str, predicted: str) -> bool:

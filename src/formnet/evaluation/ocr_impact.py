@@ -11,10 +11,11 @@ from formnet.datasets.alignment import align
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.reading_order import reorder
+from formnet.document.values.match import values_match
 from formnet.evaluation.counts import bootstrap_interval
-from formnet.evaluation.fields import best_values, field_counts, values_match
+from formnet.evaluation.fields import best_values, field_counts
 from formnet.extraction.extractor import Extractor
-from formnet.io.date_ranges import split_date_ranges
+from formnet.io.glued_words import split_glued_words
 from formnet.io.ocr import OcrEngine
 from formnet.io.page_image import load_page_image
 from formnet.io.readers.image import add_image_page
@@ -72,7 +73,7 @@ def run_ocr(document: Document, engine: OcrEngine) -> Document:
     for page in document.pages:
         assert page.image is not None
         add_image_page(builder, load_page_image(page), engine, page.image, page.frame)
-    return replace(split_date_ranges(builder.build()), fields=document.fields)
+    return replace(split_glued_words(builder.build()), fields=document.fields)
 
 
 def _score(

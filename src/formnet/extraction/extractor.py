@@ -1,8 +1,8 @@
 """High-level extraction API: documents in, entities with confidence scores out, in batches of similar length."""
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, overload
@@ -18,8 +18,9 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
-from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer
-from formnet.errors import SettingsError
+from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer, tokenize_words
+from formnet.errors import LimitError, SettingsError
+from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.decoding import decode
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import check_single_format, find_model
@@ -34,8 +35,10 @@ from formnet.modeling.quantization import INT8_WEIGHTS_NAME, load_model, save_qu
 
 #: Maximum tokens per batch. ONNX writes every pair of the band to memory, which should stay in the cache.
 MAX_BATCH_TOKENS, ONNX_MAX_BATCH_TOKENS = 8192, 1024
+#: Maximum tokens per document. Time and memory grow in proportion: about 1 ms and 25 kB per token on a CPU.
+MAX_TOKENS = 65_536
 #: Batches to warm up with, in words per page: they differ in the shapes that trigger a compilation.
-WARM_UP_BATCHES = ((5000,), (700,), (10,), (150, 140, 130), (10, 9))
+WARM_UP_BATCHES = ((5000,), (2000,), (700,), (10,), (300, 200), (12, 9))
 
 #: Errors that loading a corrupt or incomplete model folder may raise.
 _LOAD_ERRORS = (
@@ -58,6 +61,7 @@ class Extractor:
         tokenizer: Tokenizer,
         *,
         max_batch_tokens: int | None = None,
+        max_tokens: int = MAX_TOKENS,
         bf16: bool = False,
         ocr: str | OcrEngine = "auto",
         limits: ReadLimits = DEFAULT_LIMITS,
@@ -67,6 +71,7 @@ class Extractor:
         self.model, self.bf16, self.ocr, self.limits = model, bf16, ocr, limits
         default_tokens = ONNX_MAX_BATCH_TOKENS if isinstance(model, OnnxModel) else MAX_BATCH_TOKENS
         self.max_batch_tokens = max_batch_tokens or default_tokens
+        self.max_tokens = max_tokens
         self.heads = read_heads(model.config)
         trained_day_first = model.config.get_task().day_first
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
@@ -74,7 +79,7 @@ class Extractor:
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":
-        """Load a shipped model by name, a folder written by `formnet train`, or a Hub repository."""
+        """Load a shipped model by name, a folder written by `formnet train`, or hf://owner/name on the Hub."""
         folder = find_model(source)
         try:
             model = OnnxModel(folder) if (folder / ONNX_NAME).is_file() else load_model(folder)
@@ -150,17 +155,35 @@ class Extractor:
                     chosen = replace(chosen, day_first=self.options.day_first)
                 yield i, [chosen.apply(entity) for entity in sorted(entities, key=lambda entity: entity.words)]
 
+    def count_tokens(self, document: Document) -> int:
+        """Count the tokens of a document; raise `LimitError` if it has too many to extract from."""
+        self._check_tokens(document, document.num_words)  # every word has at least one token
+        count = len(tokenize_words(self.encoder.tokenizer, document.texts).ids)
+        self._check_tokens(document, count)
+        return count
+
+    def _check_tokens(self, document: Document, count: int) -> None:
+        if count > self.max_tokens:
+            limit = f"more than {self.max_tokens:,} tokens (the limit)"
+            raise LimitError(f"{document.id}: {limit}. Split the document.")
+
     def decode(self, head: str, scores: Scores, documents: list[Document]) -> list[list[Entity]]:
-        """Decode one head's scores [B, W, T], divided by its temperature."""
+        """Decode one head's scores [B, W, T], and calibrate the probabilities of entities."""
         task = self.model.config.get_task()
-        temperature = task.temperatures[list(self.heads).index(head)] if task.temperatures else 1.0
-        return decode(
-            scores / temperature,
+        entities = decode(
+            scores,
             documents,
             self.heads[head],
             single_value=head in task.single_value_heads,
             label_all_occurrences=task.label_all_occurrences,
         )
+        calibration = self.calibration(head)
+        if not calibration:
+            return entities
+        return [
+            [replace(entity, score=calibration[entity.label].calibrate(entity.score or 0.0)) for entity in found]
+            for found in entities
+        ]
 
     def split_heads(self, scores: Scores) -> dict[str, Scores]:
         """Split scores [..., T] by head."""
@@ -178,10 +201,19 @@ class Extractor:
         """Return whether a document has one value per label of this head, as keyed-in values do."""
         return head in self.model.config.get_task().single_value_heads
 
-    def set_temperatures(self, temperatures: Sequence[float]) -> None:
-        """Set the temperature of each head, in the order of the heads."""
+    def calibration(self, head: str) -> dict[str, LabelCalibration]:
+        """Return the calibration of a head by label; empty if the model is not calibrated."""
+        by_label = self.model.config.get_task().calibration.get(head, {})
+        return {label: LabelCalibration(**parameters) for label, parameters in by_label.items()}
+
+    def set_calibration(self, calibration: Mapping[str, Mapping[str, LabelCalibration]]) -> None:
+        """Set the calibration of each head; labels without one keep their probabilities."""
+        by_head = {
+            head: {label: asdict(by_label.get(label, LabelCalibration())) for label in self.heads[head].entity_types}
+            for head, by_label in calibration.items()
+        }
         config = self.model.config
-        config.task = replace(config.get_task(), temperatures=list(temperatures)).to_dict()
+        config.task = replace(config.get_task(), calibration=by_head).to_dict()
 
     def scores(self, documents: Sequence[Document]) -> list[Scores]:
         """Compute tag scores before calibration: [W, T] per document."""
@@ -205,14 +237,14 @@ class Extractor:
         from_word = np.einsum("wp,hpq->hwq", token_of_word / token_of_word.sum(1, keepdims=True), weights)
         return np.einsum("hwq,vq->hwv", from_word, token_of_word)
 
-    def warm_up(self) -> None:
-        """Load and compile everything now, which takes up to a minute, so that small batches are fast, too.
+    def warm_up(self, batches: Iterable[Sequence[int]] = WARM_UP_BATCHES) -> None:
+        """Load and compile everything now, which takes minutes the first time, so that small batches are fast, too.
 
         Objects that exist by then are excluded from garbage collection, which would scan them again and again.
         """
         if has_compiler() and isinstance(self.model, FormNetForTokenClassification):
             self.model.formnet.attention_backend = "compiled"
-        for batch in WARM_UP_BATCHES:
+        for batch in batches:
             self.entities([_page_with(words) for words in batch])
         gc.collect()
         gc.freeze()
@@ -223,7 +255,7 @@ class Extractor:
         if model:  # called during training
             model.eval()
         try:
-            encoded = [self.encoder(document) for document in documents]
+            encoded = [self._encode(document) for document in documents]
             for indices in buckets([len(document) for document in encoded], self.max_batch_tokens):
                 batch = self._collate([encoded[i] for i in indices])
                 with torch.inference_mode(), torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16):
@@ -233,6 +265,12 @@ class Extractor:
         finally:
             if model:
                 model.train()
+
+    def _encode(self, document: Document) -> EncodedDocument:
+        self._check_tokens(document, document.num_words)
+        encoded = self.encoder(document)
+        self._check_tokens(document, len(encoded))
+        return encoded
 
     def _collate(self, encoded: Sequence[EncodedDocument]) -> dict[str, Tensor]:
         batch = collate(encoded, self.encoder.padding_id)

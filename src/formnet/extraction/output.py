@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Annotated, Any, TextIO
@@ -125,10 +126,15 @@ class OutputWriter:
             self.file.flush()
 
 
+#: A formula after a character that spreadsheets take for a separator in some locales.
+_LATER_FORMULA = re.compile(r"([;\t|])(?=\s*[=+@\-])")
+
+
 def escape_formula(cell: Any) -> Any:
-    """Quote a cell that a spreadsheet would take for a formula."""
+    """Quote a cell, or the part of a cell after another separator, that a spreadsheet would take for a formula."""
     if not isinstance(cell, str):
         return cell
+    cell = _LATER_FORMULA.sub(r"\1'", cell)
     first = unicodedata.normalize("NFKC", cell.lstrip()[:1])
     is_formula = first in ("=", "+", "@") or cell[:1] in ("\t", "\r", "\n")
     is_formula = is_formula or (first == "-" and parse_number(cell) is None)

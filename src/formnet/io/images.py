@@ -26,15 +26,19 @@ def iter_frames(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Ima
     """Iterate over the pages in an image file; only TIFF files have more than one."""
     with _open(path, limits) as image:
         # In other formats, more frames are an animation or a preview.
-        num_frames = _count_frames(path, image, limits) if image.format == "TIFF" else 1
+        num_frames = _check_frames(path, image, limits) if image.format == "TIFF" else 1
         for number in range(num_frames):
             yield _load_frame(path, image, number, limits)
 
 
-def _count_frames(path: Path, image: Image.Image, limits: ReadLimits) -> int:
-    """Count the frames of a TIFF, stopping at the page limit."""
+def _check_frames(path: Path, image: Image.Image, limits: ReadLimits) -> int:
+    """Count the frames of a TIFF without decoding them; raise if there are too many or they have too many pixels."""
+    pixels = 0
     with _ignore_warnings():
         for number in range(1, limits.max_pages + 1):
+            pixels += image.width * image.height
+            if pixels > limits.max_file_pixels:
+                raise LimitError(f"{path}: more than {limits.max_file_pixels:,} pixels (the limit). Split the file.")
             try:
                 image.seek(number)
             except EOFError:

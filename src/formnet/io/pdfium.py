@@ -59,26 +59,28 @@ class TextLayer:
 def open_pdf(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Any]:
     """Open a PDF; raise `DocumentError` if it is encrypted, corrupt, empty or over a limit."""
     check_file(path, limits)
-    try:
-        with _LOCK:
-            document = pypdfium2.PdfDocument(path)
-            document.init_forms()
-    except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower():
-            raise DocumentError(f"{path}: the PDF is encrypted. Save it without a password.") from error
-        raise DocumentError(f"{path}: cannot be opened as a PDF: {str(error).rstrip('.')}.") from error
-    try:
-        num_pages = count_pages(document)
-        if num_pages > limits.max_pages:
-            raise LimitError(f"{path}: {num_pages:,} pages (limit {limits.max_pages:,}). Split the file.")
-        if num_pages == 0:
-            raise DocumentError(f"{path}: the PDF has no pages.")
-        yield document
-    except pypdfium2.PdfiumError as error:
-        raise DocumentError(f"{path}: a page cannot be read: {str(error).rstrip('.')}.") from error
-    finally:
-        with _LOCK:
-            document.close()
+    # Given a path, the library would resolve links, but an upload has no name that a link could be resolved to.
+    with path.open("rb") as file:
+        try:
+            with _LOCK:
+                document = pypdfium2.PdfDocument(file)
+                document.init_forms()
+        except pypdfium2.PdfiumError as error:
+            if "password" in str(error).lower():
+                raise DocumentError(f"{path}: the PDF is encrypted. Save it without a password.") from error
+            raise DocumentError(f"{path}: cannot be opened as a PDF: {str(error).rstrip('.')}.") from error
+        try:
+            num_pages = count_pages(document)
+            if num_pages > limits.max_pages:
+                raise LimitError(f"{path}: {num_pages:,} pages (limit {limits.max_pages:,}). Split the file.")
+            if num_pages == 0:
+                raise DocumentError(f"{path}: the PDF has no pages.")
+            yield document
+        except pypdfium2.PdfiumError as error:
+            raise DocumentError(f"{path}: a page cannot be read: {str(error).rstrip('.')}.") from error
+        finally:
+            with _LOCK:
+                document.close()
 
 
 def count_pages(document: Any) -> int:

@@ -121,7 +121,8 @@ def _schema() -> Any:
         "frame": integer,
         "text_source": text,
     }
-    entity = {"label": text, "text": text, "words": pa.list_(integer), "score": number}
+    numbers = pa.list_(integer)
+    entity = {"label": text, "text": text, "words": numbers, "key_words": numbers, "score": number}
     columns = {
         "schema": text,
         "id": text,

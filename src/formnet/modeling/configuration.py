@@ -28,7 +28,8 @@ class Task:
     single_value_heads: list[str] = field(default_factory=list)  # heads whose labels have one value per document
     label_all_occurrences: bool = False  # whether such values were labeled wherever they occur, or in one place
     day_first: bool | None = None  # how 03/04/2019 is read; None if unknown
-    temperatures: list[float] | None = None  # per head; scores are divided by them
+    #: Per head and label, what `extraction.calibration.LabelCalibration` takes.
+    calibration: dict[str, dict[str, dict[str, float | None]]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-compatible data, which the constructor accepts."""

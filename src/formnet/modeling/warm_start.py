@@ -36,7 +36,7 @@ class EncoderParts(NamedTuple):
 
 def warm_config(source: str | Path, **overrides: Any) -> FormNetConfig:
     """Return the configuration of a FormNet with the shape of an encoder."""
-    encoder = AutoConfig.from_pretrained(source)
+    encoder = AutoConfig.from_pretrained(source, trust_remote_code=False)
     if encoder.model_type not in _POSITION_OFFSETS:
         raise ValueError(
             f"{source}: {encoder.model_type!r} encoders are not supported. Use one of {', '.join(_POSITION_OFFSETS)}."
@@ -64,7 +64,9 @@ def warm_start(model: FormNetModel, source: str | Path, cls_id: int | None = Non
 
     A model with fewer layers takes the encoder's first ones. `cls_id` is the id of [CLS], where it is not BERT's.
     """
-    loaded: Any = AutoModel.from_pretrained(source, add_pooling_layer=False)
+    loaded: Any = AutoModel.from_pretrained(
+        source, add_pooling_layer=False, use_safetensors=True, trust_remote_code=False
+    )
     encoder = (
         _bert(loaded, _CLS if cls_id is None else cls_id) if loaded.config.model_type == "bert" else _mpnet(loaded)
     )

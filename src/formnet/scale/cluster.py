@@ -20,6 +20,9 @@ def cluster() -> Iterator[int]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # failures are raised or retried
     address = os.environ.get("RAY_ADDRESS")
+    # Ray listens on all interfaces of the machine, whatever the address of the service. It uses a token by default.
+    if not address and os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
+        raise SettingsError("RAY_AUTH_MODE must be token: without a token, every client of Ray's ports can run code.")
     try:
         with _redirect_stderr():
             ray.init(

@@ -1,10 +1,6 @@
 """Run tasks that may crash, hang or exhaust memory in processes of their own."""
 
-import resource
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -13,6 +9,7 @@ from ray.exceptions import OutOfMemoryError, RayError, WorkerCrashedError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from formnet.errors import FormNetError
+from formnet.io.isolation import limit_memory
 
 Item = TypeVar("Item")
 
@@ -42,33 +39,9 @@ def run_isolated(task: Any, *arguments: Any, timeout: float) -> Any:
         raise IsolationError(f"was lost: {str(error).strip().splitlines()[-1]}") from error
 
 
-def use_system_memory_pool() -> None:
-    """Make Arrow allocate from the system: its default pool reserves gigabytes, which would count as used."""
-    pa.set_memory_pool(pa.system_memory_pool())
-
-
-@contextmanager
-def limit_memory(size: int) -> Iterator[None]:
-    """Limit the growth of this process to `size` bytes on Linux; do nothing on other platforms."""
-    if sys.platform != "linux":
-        yield
-        return
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    # Ray maps many gigabytes into every process, so the limit is relative to what is already mapped.
-    mapped = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    limit = mapped + size
-    if before[1] != resource.RLIM_INFINITY:
-        limit = min(limit, before[1])
-    resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-
-
 def iter_within_memory(items: Iterator[Item], size: int) -> Iterator[Item]:
     """Iterate with a memory limit of `size` bytes per item, because a few bytes may decompress to any number."""
-    use_system_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())  # the default pool reserves gigabytes, which would count as used
     while True:
         with limit_memory(size):
             try:

@@ -26,7 +26,7 @@ class InitConfig(Settings):
     """Initial weights: exactly one of checkpoint, encoder and size."""
 
     checkpoint: Path | None = None  # a shipped model, or the folder of a training run
-    encoder: str | None = None  # a BERT-family encoder for a warm start: `minilm`, a folder or a Hub repository
+    encoder: str | None = None  # a BERT-family encoder for a warm start: `minilm`, a folder or hf://owner/name
     size: str | None = None  # a named size with random weights
     tokenizer: str | None = None  # required with a size; default: that of the checkpoint or encoder
     overrides: dict[str, Any] = {}  # entries of the model configuration
@@ -107,6 +107,7 @@ class FineTuning(Run):
     corpus: Corpora = Field(min_length=1)  # corpora with the same labels share a head
     validation: Corpora = ()  # evaluated with the head that has their labels and a training corpus of the same kind
     held_out: float = Field(0, ge=0, lt=1)  # share to hold out for heads without validation; the same in every run
+    held_out_fold: int = Field(0, ge=0)  # which part of this share; 0.2 has folds 0 to 4
     documents: int | None = Field(None, ge=1)  # maximum training documents per head, for learning curves
     order: Order = "given"
     segment_boxes: bool = False  # replace word boxes by entity boxes, which OCR does not provide: an easier task
@@ -118,14 +119,18 @@ class FineTuning(Run):
     augmentation: Augmentation = Augmentation()
     header_footer_from: dict[str, str] = {}  # head without header and footer lines: head to take them from
     label_map: dict[str, str] = {}  # for body_swap: label of the latter head: corresponding label of the former
-    #: Per head, from a run with held-out documents, for a run without.
-    temperatures: tuple[Annotated[float, Field(gt=0)], ...] = ()
 
     @model_validator(mode="after")
     def _header_footer_source_is_set(self) -> "FineTuning":
         used = self.augmentation.header_footer or self.augmentation.body_swap or self.label_map
         if used and not self.header_footer_from:
             raise ValueError("header_footer, body_swap and label_map need header_footer_from")
+        return self
+
+    @model_validator(mode="after")
+    def _held_out_fold_exists(self) -> "FineTuning":
+        if self.held_out_fold and (self.held_out_fold + 1) * self.held_out > 1 + 1e-9:
+            raise ValueError(f"held_out_fold: {self.held_out_fold} does not exist if held_out is {self.held_out}")
         return self
 
 
@@ -137,7 +142,8 @@ class PreTraining(Run):
     mlm_probability: float = Field(0.15, gt=0, lt=1)
     whole_words: bool = True  # mask all tokens of a word
     shuffle_buffer: int = Field(1024, ge=1)  # pages
-    held_out_pages: int = Field(0, ge=0)  # per file, from its start
+    held_out_pages: int = Field(0, ge=0)  # per file, from its start, rounded up to complete documents
+    exclude: Corpora = ()  # corpora whose documents, and near-duplicates of their pages, are not trained on
     eval_every: int = Field(500, ge=1)  # steps
 
 

@@ -40,7 +40,7 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
     _add_validation(run, heads)
     for name, head in heads.items():
         if run.held_out and not head.held_out:
-            head.training, head.held_out = hold_out(head.training, run.held_out)
+            head.training, head.held_out = hold_out(head.training, run.held_out, run.held_out_fold)
         if run.held_out and not (head.training and head.held_out):
             count = len(head.training) + len(head.held_out)
             raise SettingsError(
@@ -145,11 +145,11 @@ def scheme_for(corpus: Corpus, documents: Sequence[Document]) -> TagScheme:
     )
 
 
-def hold_out(documents: Sequence[Document], share: float) -> tuple[list[Document], list[Document]]:
+def hold_out(documents: Sequence[Document], share: float, fold: int = 0) -> tuple[list[Document], list[Document]]:
     """Split by a hash of the id, so that a document's side does not depend on the other documents."""
-    kept = [document for document in documents if _hash_to_unit(document) >= share]
-    held = [document for document in documents if _hash_to_unit(document) < share]
-    return kept, held
+    held = [document for document in documents if fold * share <= _hash_to_unit(document) < (fold + 1) * share]
+    held_ids = {id(document) for document in held}
+    return [document for document in documents if id(document) not in held_ids], held
 
 
 def _hash_to_unit(document: Document) -> float:

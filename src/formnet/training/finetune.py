@@ -11,9 +11,9 @@ from transformers import set_seed
 from formnet.document import Document
 from formnet.encoding import Encoder
 from formnet.errors import SettingsError
-from formnet.evaluation.calibration import fit_temperature
+from formnet.evaluation.calibration import fit_calibration
 from formnet.evaluation.counts import sum_counts
-from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
+from formnet.evaluation.evaluate import collect_outcomes, compute_metrics, predict_and_compare
 from formnet.evaluation.fields import field_counts
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.task import label_config
@@ -40,16 +40,6 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     heads = load_training_data(run)
     set_seed(run.seed)
     single_value_heads = [name for name, head in heads.items() if head.single_valued]
-    if run.temperatures and len(run.temperatures) != len(heads):
-        raise SettingsError(
-            f"temperatures: {len(run.temperatures)} given for {len(heads)} heads ({', '.join(heads)}). "
-            "Set one temperature per head."
-        )
-    if run.temperatures and any(head.held_out for head in heads.values()):
-        raise SettingsError(
-            "temperatures: they are fitted on held-out documents. Remove temperatures, or set neither held_out nor "
-            "validation."
-        )
     schemes = {name: head.scheme for name, head in heads.items()}
     config = label_config(
         schemes, single_value_heads, label_all_occurrences=run.label_all_occurrences, day_first=run.day_first
@@ -85,9 +75,6 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         logging_steps=max(1, round(steps / run.epochs)),
     )
     trainer.run(resume=resume)
-    if rank == 0 and run.temperatures:
-        extractor.set_temperatures(run.temperatures)
-        extractor.save_pretrained(run.output)
     if rank == 0 and any(held_out):
         calibrate(extractor, held_out)
         extractor.save_pretrained(run.output)
@@ -97,7 +84,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         }
         summary = {
             "heads": metrics,
-            "temperatures": list(model.config.get_task().temperatures or ()),
+            "calibration": model.config.get_task().calibration,
             "parameters": model.num_parameters(),
         }
         (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
@@ -157,12 +144,12 @@ def _make_eval_fn(extractor: Extractor, held_out: Sequence[Sequence[Document]]) 
     def evaluate(_: torch.nn.Module) -> dict[str, float]:
         counts = []
         for head, documents in parts:
-            results, scheme = predict_and_compare(extractor, documents, head)
+            evaluated = predict_and_compare(extractor, documents, head)
             if any(document.fields for document in documents):
-                predicted = [result.predicted for result in results]
-                counts += field_counts(documents, predicted, scheme.entity_types).by_document
+                predicted = [result.predicted for result in evaluated.documents]
+                counts += field_counts(documents, predicted, evaluated.scheme.entity_types).by_document
             else:
-                counts += [result.counts for result in results]
+                counts += [result.counts for result in evaluated.documents]
         score = sum_counts(counts).micro.score
         return {"precision": score.precision, "recall": score.recall, "f1": score.f1}
 
@@ -170,15 +157,12 @@ def _make_eval_fn(extractor: Extractor, held_out: Sequence[Sequence[Document]]) 
 
 
 def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> None:
-    """Fit each head's temperature on its held-out documents."""
-    temperatures = [
-        fit_temperature(
-            [extractor.split_heads(scores)[head] for scores in extractor.scores(documents)],
-            documents,
-            scheme,
-            single_value=extractor.is_single_valued(head),
-            label_all_occurrences=extractor.model.config.get_task().label_all_occurrences,
-        )
-        for (head, scheme), documents in zip(extractor.heads.items(), held_out, strict=True)
-    ]
-    extractor.set_temperatures(temperatures)
+    """Fit the calibration of each head on its held-out documents, with the probabilities before calibration."""
+    extractor.set_calibration({})
+    extractor.set_calibration(
+        {
+            head: fit_calibration(collect_outcomes(*predict_and_compare(extractor, documents, head)))
+            for head, documents in zip(extractor.heads, held_out, strict=True)
+            if documents
+        }
+    )

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from formnet.encoding import load_tokenizer
 from formnet.errors import SettingsError
-from formnet.extraction.pretrained import find_model
+from formnet.extraction.pretrained import HUB_PREFIX, download, find_model
 from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, warm_config, warm_start
 from formnet.modeling.quantization import load_weights
 from formnet.training.config import InitConfig, Optimization
@@ -117,8 +117,14 @@ def _tags_by_head(config: Any) -> dict[str, dict[str, int]]:
 
 
 def find_encoder(name: str) -> str:
-    """Return the folder of an encoder that is distributed as a package; return any other name unchanged."""
+    """Return the folder of an encoder: of a package, on the Hub (hf://owner/name), or the folder itself."""
+    if name.startswith(HUB_PREFIX):
+        return str(download(name))
     if name not in PACKAGED:
+        if not Path(name).is_dir():
+            raise SettingsError(
+                f"init.encoder: {name!r}: no such folder. Use one, {', '.join(PACKAGED)}, or {HUB_PREFIX}owner/name."
+            )
         return name
     module, folder, package = PACKAGED[name]
     spec = find_spec(module)

@@ -1,6 +1,6 @@
 """Masked language modeling: a stream of unlabeled pages, and token masking (Devlin et al., 2018)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import count, islice
@@ -17,7 +17,8 @@ from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.collate import IGNORE_INDEX
 from formnet.encoding.tokenizer import mask_id, tokenize_words
 from formnet.errors import SettingsError
-from formnet.io.readers import count_documents, read
+from formnet.io.readers import count_documents
+from formnet.training.page_split import read_pages
 from formnet.training.sampling import TensorBatch
 
 #: Shares of the predicted tokens that are masked and replaced by a random token; the others are not changed.
@@ -52,8 +53,9 @@ class Masker:
 class PageStream(IterableDataset[TensorBatch]):
     """Endless stream of batches of masked pages of similar length.
 
-    Each of n processes reads every n-th page. Randomness depends only on the seed and the position in the stream, so
-    that a run can be resumed: the first `skip_batches` batches are read, but neither encoded nor returned.
+    Pages in `left_out`, given by file and id, are skipped. Each of n processes reads every n-th page. Randomness
+    depends only on the seed and the position in the stream, so that a run can be resumed: the first `skip_batches`
+    batches are read, but neither encoded nor returned.
     """
 
     def __init__(
@@ -66,13 +68,13 @@ class PageStream(IterableDataset[TensorBatch]):
         *,
         seed: int = 0,
         shuffle_buffer: int = 1024,
-        held_out: int = 0,
+        left_out: Collection[tuple[str, str]] = (),
         rank: int = 0,
         num_processes: int = 1,
     ) -> None:
         self.files, self.encoder, self.masker = tuple(files), encoder, masker
         self.max_batch_tokens, self.max_batch_documents = max_batch_tokens, max_batch_documents
-        self.seed, self.shuffle_buffer, self.held_out = seed, shuffle_buffer, held_out
+        self.seed, self.shuffle_buffer, self.left_out = seed, shuffle_buffer, frozenset(left_out)
         self.rank, self.num_processes = rank, num_processes
         self.skip_batches = 0
 
@@ -86,10 +88,6 @@ class PageStream(IterableDataset[TensorBatch]):
                     generator = np.random.default_rng([*seed, number])
                     yield masked_batch([self.encoder(chunk[i]) for i in batch], self.masker, generator, self.encoder)
                 number += 1
-
-    def held_out_pages(self) -> list[Document]:
-        """Return the pages that are not used for training."""
-        return [page for file in self.files for page in islice(_read_pages(file), self.held_out)]
 
     @cached_property
     def _document_counts(self) -> NDArray[np.float64]:
@@ -111,14 +109,14 @@ class PageStream(IterableDataset[TensorBatch]):
         if is_empty:
             files = ", ".join(map(str, self.files))
             raise SettingsError(
-                f"{files}: no pages with words are left to train on after holding out {self.held_out:,} per file, "
-                f"for process {self.rank + 1} of {self.num_processes}. Add pages, or reduce held_out_pages."
+                f"{files}: no pages with words are left to train on after leaving out {len(self.left_out):,}, for "
+                f"process {self.rank + 1} of {self.num_processes}. Add pages, or reduce held_out_pages or exclude."
             )
 
     def _epoch(self, epoch: int) -> Iterator[Document]:
         """Yield the pages of all files once, sampling files by their remaining documents so that all end together."""
         generator = np.random.default_rng([self.seed, epoch])
-        readers = [islice(_read_pages(file), self.held_out, None) for file in self.files]
+        readers = [self._training_pages(file) for file in self.files]
         remaining = self._document_counts.copy()
         position = 0
         while remaining.any():
@@ -132,6 +130,9 @@ class PageStream(IterableDataset[TensorBatch]):
                 yield page
             position += 1
 
+    def _training_pages(self, file: Path) -> Iterator[Document]:
+        return (page for page in read_pages(file) if (str(file), page.id) not in self.left_out)
+
 
 def masked_batch(
     pages: Sequence[EncodedDocument], masker: Masker, generator: np.random.Generator, encoder: Encoder
@@ -144,11 +145,3 @@ def masked_batch(
     for row, (_, page_labels) in zip(labels, masked, strict=True):
         row[: len(page_labels)] = torch.from_numpy(page_labels)
     return {**batch, "labels": labels}
-
-
-def _read_pages(file: Path) -> Iterator[Document]:
-    """Yield the pages of a file as documents of one page each, except those without words."""
-    for document in read(file):
-        for number, page in enumerate(document.pages):
-            if page.texts:
-                yield replace(document, id=f"{document.id}/{number + 1}", pages=(page,), entities=(), links=())

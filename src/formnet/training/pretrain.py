@@ -1,5 +1,6 @@
 """Pre-training a masked language model on unlabeled pages (Section 4.2 of the paper)."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,14 @@ import numpy as np
 import torch
 from transformers import set_seed
 
+from formnet.document import Document
 from formnet.encoding import Encoder, buckets
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
 from formnet.training.config import PreTraining
 from formnet.training.initialization import initialize
 from formnet.training.masked_lm import Masker, PageStream, masked_batch
+from formnet.training.page_split import split_pages
 from formnet.training.run_directory import claim_run_directory, last_checkpoint, read_state
 from formnet.training.sampling import TensorBatch
 from formnet.training.trainer import (
@@ -24,6 +27,9 @@ from formnet.training.trainer import (
     process_count,
     process_rank,
 )
+
+#: Pages that were not trained on, with reasons.
+LEFT_OUT = "left_out.json"
 
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
@@ -45,6 +51,7 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     initialized = initialize(run.init, run.optimization, FormNetForMaskedLM)
     tokenizer = initialized.tokenizer
     encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
+    split = split_pages(run.pages, run.held_out_pages, run.exclude)
     stream = PageStream(
         run.pages,
         encoder,
@@ -53,20 +60,21 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         run.optimization.max_batch_documents,
         seed=run.seed,
         shuffle_buffer=run.shuffle_buffer,
-        held_out=run.held_out_pages,
+        left_out=[(page.file, page.page) for page in split.left_out],
         rank=rank,
         num_processes=num_processes,
     )
     if rank == 0:
         claim_run_directory(run, resume=resume, origin={"processes": num_processes})
         tokenizer.save(str(run.output / "tokenizer.json"))
+        (run.output / LEFT_OUT).write_text(json.dumps(split.to_json(), indent=1), encoding="utf-8")
     done = completed_steps(run.output) if resume else 0
     stream.skip_batches = done * run.optimization.gradient_accumulation_steps
     trainer = FormNetTrainer(
         run,
         initialized,
         make_dataloader(stream, batch_size=None),
-        _make_eval_fn(stream, masker, run) if run.held_out_pages else None,
+        _make_eval_fn(split.held_out, encoder, masker, run) if split.held_out else None,
         max_steps=run.steps,
         ignore_data_skip=True,  # the stream skips them itself
         eval_steps=run.eval_every,
@@ -96,12 +104,12 @@ def completed_steps(output: Path) -> int:
     return 0 if state is None else int(state["global_step"])
 
 
-def _make_eval_fn(stream: PageStream, masker: Masker, run: PreTraining) -> EvalFn:
+def _make_eval_fn(held_out: Sequence[Document], encoder: Encoder, masker: Masker, run: PreTraining) -> EvalFn:
     """Return a function that evaluates on the held-out pages, with the same tokens masked each time."""
-    pages = [stream.encoder(page) for page in stream.held_out_pages()]
+    pages = [encoder(page) for page in held_out]
     generator = np.random.default_rng(run.seed)
     groups = buckets([len(page) for page in pages], run.optimization.max_batch_tokens)
-    batches = [masked_batch([pages[i] for i in group], masker, generator, stream.encoder) for group in groups]
+    batches = [masked_batch([pages[i] for i in group], masker, generator, encoder) for group in groups]
 
     def evaluate(model: torch.nn.Module) -> dict[str, float]:
         return evaluate_masked_lm(model, batches, bf16=run.optimization.bf16)

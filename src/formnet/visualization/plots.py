@@ -39,3 +39,23 @@ def draw_reliability(calibration: dict[str, Any], path: Path, name: str = "") ->
             [b["confidence"] for b in bins], [b["accuracy"] for b in bins], s=size, color=BLUE, zorder=3, clip_on=False
         )
         axes.set(xlim=(0, 1), ylim=(0, 1.02))
+
+
+def draw_risk_coverage(calibration: dict[str, Any], path: Path, name: str = "") -> None:
+    """Draw the share of errors against the share of predictions accepted, and the point that the thresholds choose."""
+    with plot(path, f"Risk and coverage{name and f' of {name}'}", "predictions accepted", "errors among them") as axes:
+        points = calibration["risk_coverage"]
+        axes.plot(
+            [p["coverage"] for p in points], [p["risk"] for p in points], color=BLUE, label="one threshold for all"
+        )
+        accepted = calibration.get("accepted")
+        if accepted and accepted["precision"]["share"] is not None:
+            risk = 1 - accepted["precision"]["share"]
+            low, high = (1 - bound for bound in reversed(accepted["precision"]["interval"]))
+            axes.errorbar(
+                [accepted["coverage"]["share"]], [risk], [[risk - low], [high - risk]],
+                fmt="o", color=ORANGE, capsize=3, label="thresholds of the model",
+            )  # fmt: skip
+            axes.axhline(1 - accepted["nominal_precision"], color="gray", linewidth=1, linestyle="--")
+            axes.legend(frameon=False)
+        axes.set(xlim=(0, 1.02), ylim=(0, None))

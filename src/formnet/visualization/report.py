@@ -1,6 +1,8 @@
 """A self-contained HTML report of extracted fields, sorted by confidence, next to their pages."""
 
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -23,11 +25,12 @@ def write_report(documents: Sequence[Document], file: Path, model: str = "") -> 
     to_review = sum(entity.review for entity in entities)
     summary = f"{_count(len(documents), 'document')}, {_count(len(entities), 'field')}"
     summary += f", {to_review} to review" if to_review else ""
+    style, script = _asset("report.css"), _asset("report.js")
     head = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; "
-        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
-        f"<title>FormNet: {escape(summary)}</title><style>{_asset('report.css')}</style>",
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'\">",
+        f"<title>FormNet: {escape(summary)}</title><style>{style}</style>",
         f"<header><h1>{escape(summary)}</h1><p>{escape(model)}</p></header>",
     ]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +38,7 @@ def write_report(documents: Sequence[Document], file: Path, model: str = "") -> 
         out.writelines(f"{line}\n" for line in head)
         for number, document in enumerate(documents):  # holds the page images of one document at a time
             out.write(_section(document, number, colors) + "\n")
-        out.write(f"<script>{_asset('report.js')}</script></html>\n")
+        out.write(f"<script>{script}</script></html>\n")
 
 
 def _count(number: int, noun: str) -> str:
@@ -44,6 +47,11 @@ def _count(number: int, noun: str) -> str:
 
 def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _digest(content: str) -> str:
+    """Return the hash by which a content security policy admits an inline script or style sheet."""
+    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
 def _section(document: Document, number: int, colors: dict[str, Color]) -> str:
@@ -91,6 +99,7 @@ def _row(entity: Entity, key: str, colors: dict[str, Color]) -> str:
     review = " class=review" if entity.review else ""
     scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (entity.score, entity.ocr_score))
     return (
-        f'<tr{review} tabindex=0 data-e="{key}"><td><span class=dot style="background:{color}"></span>'
+        f'<tr{review} tabindex=0 data-e="{key}"><td>'
+        f'<svg class=dot viewBox="0 0 2 2"><circle cx=1 cy=1 r=1 fill="{color}" /></svg>'
         f"{escape(entity.label)}<td class=t>{escape(entity.text)}{value_line}{scores}</tr>"
     )

@@ -150,6 +150,7 @@ def test_from_task_too_large_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         load_tasks(tmp_path / "x.json")
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.data())
 def test_from_task_arbitrary_data_raises_only_formnet_errors(data: st.DataObject) -> None:

@@ -100,3 +100,11 @@ def test_read_hocr_repeated_class_attribute_takes_linear_time(tmp_path: Path) ->
     with suppress(DocumentError):
         list(read(file))
     assert time.perf_counter() - start < 5
+
+
+def test_read_hocr_character_reference_of_many_digits_raises(tmp_path: Path) -> None:
+    file = tmp_path / "page.hocr"
+    word = f"<span class=ocrx_word title='bbox 0 0 9 9'>&#{'9' * 5000};</span>"
+    file.write_text(f"<div class=ocr_page title='bbox 0 0 99 99'>{word}</div>")
+    with pytest.raises(DocumentError, match=r"page\.hocr: cannot be read: ValueError"):
+        read_single(file)

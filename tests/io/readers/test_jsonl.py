@@ -133,3 +133,12 @@ any_json = st.recursive(
 def test_from_json_arbitrary_json_raises_only_formnet_error(data: dict[str, Any]) -> None:
     with suppress(FormNetError):
         from_json({"id": "x", **data})
+
+
+def test_from_json_overlapping_entities_raise() -> None:
+    words = [f"w{i}" for i in range(50)]
+    page = {"id": "a", "width": 99, "height": 99, "words": words, "boxes": [[0, 0, 1, 1]] * 50}
+    entities = [{"label": "x", "words": list(range(50))}] * 20
+    assert len(from_json({**page, "entities": entities}).entities) == 20
+    with pytest.raises(LimitError, match="more than 20 times as many words as the document"):
+        from_json({**page, "entities": [*entities, {"label": "x", "words": [0]}]})

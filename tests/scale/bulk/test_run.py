@@ -18,11 +18,15 @@ import psutil
 import pytest
 from pyarrow.parquet import ParquetFile, read_table
 
-from formnet.errors import SettingsError
+from formnet.errors import FormNetError, SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import entity_output
 from formnet.io.writers import write
-from formnet.scale.bulk.run import BulkConfig, run
+from formnet.scale.bulk.output import error_row, part_name, write_part
+from formnet.scale.bulk.plan import missing_shards, parse_shards
+from formnet.scale.bulk.read_stage import DocumentLimits, _read_records
+from formnet.scale.bulk.run import BulkConfig, _find_done, _prepare, run
+from formnet.scale.bulk.storage import storage_path
 from paper import text_pdf
 from plain_documents import documents
 from poison import CRASH, HANG, HARMLESS, MEMORY, draw
@@ -198,8 +202,10 @@ def test_run_killed_resumes_with_missing_parts(
         _, alive = psutil.wait_procs(children, timeout=90)
         assert not alive
     existing = wait_until_idle(output)
-    for part in existing[2:]:
+    for part in existing[3:]:
         part.unlink()
+    for part in existing[2:3]:
+        part.write_bytes(b"")
     (output / "entities" / ".part-0000005.parquet.0").write_bytes(b"half")
     process = start(archive, output, model, "--json", **cluster)
     killed = 0
@@ -207,7 +213,7 @@ def test_run_killed_resumes_with_missing_parts(
         if len(list(output.glob("entities/part-*"))) >= 5:
             killed = kill_worker()
         time.sleep(0.02)
-    assert json.loads(finish(process))["shards_before"] == len(existing[:2])
+    assert json.loads(finish(process))["shards_before"] == len(existing[:2])  # an empty part does not count
     assert killed
     assert parts(output) == parts(reference)
 
@@ -238,8 +244,8 @@ def test_run_crashing_documents_fail_alone(model: Path, cluster: dict[str, str],
         "z.png",
     }
     for name, error in {
-        "b-crash.png": "crashed its process",
-        "c-hang.png": "took longer than 10 s",
+        "b-crash.png": "crashed the process that read it",
+        "c-hang.png": "took longer than 10 seconds",
         "d-memory.png": "took more than 1,024 MiB of memory",
         "e-bad.pdf": "cannot be opened as a PDF",
         "f-empty.pdf": "file is empty",
@@ -292,6 +298,75 @@ def test_run_parts_are_readable_as_one_table(reference: Path) -> None:
     assert read_table(reference / "entities").num_rows == 240
     schema = ParquetFile(next(reference.glob("entities/*"))).schema_arrow
     assert schema.names == ["id", "source", "status", "error", "pages", "words", "text_source", "entities"]
+
+
+def write_run(folder: Path, **changes: object) -> Path:
+    """Write the plan and manifest of a run without parts."""
+    source = folder / "input.jsonl"
+    write(documents(20), source)
+    output = folder / "output"
+    config = BulkConfig(str(source), str(output), "receipts", shard=8)
+    (output / "entities").mkdir(parents=True)
+    assert _prepare(config, storage_path(str(output))) > 1
+    manifest = json.loads((output / "manifest.json").read_text())
+    (output / "manifest.json").write_text(json.dumps({**manifest, **changes}))
+    return output
+
+
+@pytest.mark.parametrize("shards", [-1, 0, 10**9, "many", None])
+def test_run_damaged_manifest_raises(shards: object, tmp_path: Path) -> None:
+    output = write_run(tmp_path, shards=shards)
+    config = BulkConfig(str(tmp_path / "input.jsonl"), str(output), "receipts", shard=8)
+    with pytest.raises(SettingsError, match=r"the plan of the run is damaged .* Use another folder"):
+        run(config, show_progress=False)
+    (output / "manifest.json").write_text('{"schema": "formnet.bu')
+    with pytest.raises(SettingsError, match="the plan of the run is damaged"):
+        run(config, show_progress=False)
+    (output / "manifest.json").write_text("[]")
+    with pytest.raises(SettingsError, match="the plan of the run is damaged"):
+        run(config, show_progress=False)
+
+
+def test_run_second_driver_raises(tmp_path: Path) -> None:
+    output = write_run(tmp_path)
+    config = BulkConfig(str(tmp_path / "input.jsonl"), str(output), "receipts", shard=8)
+    code = (
+        "import sys; from formnet.scale.bulk.storage import storage_path\n"
+        "with storage_path(sys.argv[1]).lock():\n    print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(output / ".lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "locked\n"
+        with pytest.raises(SettingsError, match=r"another run writes to it\. Wait for it"):
+            run(config, show_progress=False)
+        process.kill()
+    with storage_path(str(output / ".lock")).lock():
+        pass
+
+
+def test_find_done_ignores_incomplete_parts(tmp_path: Path) -> None:
+    output = storage_path(str(tmp_path))
+    for name in ("entities", "errors"):
+        (tmp_path / name).mkdir()
+    for number in range(3):
+        write_part(output, number, [error_row("a", "a.pdf", "unreadable")])
+    complete = (tmp_path / "entities" / part_name(0)).read_bytes()
+    (tmp_path / "entities" / part_name(1)).write_bytes(complete[:-100])
+    (tmp_path / "entities" / part_name(2)).write_bytes(b"")
+    assert _find_done(output, 4).tolist() == [True, False, False, False]
+
+
+def test_read_shards_rewritten_input_raises(tmp_path: Path) -> None:
+    output = write_run(tmp_path)
+    source = tmp_path / "input.jsonl"
+    shards = missing_shards(storage_path(str(output)), np.zeros(2, np.bool_))
+    content = source.read_bytes()
+    source.write_bytes(content[::-1])  # as many bytes
+    os.utime(source, ns=(0, 1))
+    with pytest.raises(FormNetError, match=r"the file has changed since the run started\. Start another run"):
+        list(_read_records(parse_shards(shards)[:1], DocumentLimits()))
 
 
 @pytest.mark.parametrize("below", ["", "out"])

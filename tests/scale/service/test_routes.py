@@ -16,6 +16,7 @@ from PIL import Image
 
 from benchmarks.attack_list import attempts, slow_pdf
 from benchmarks.attacks import Attacker, Attempt
+from benchmarks.worst_request import candidates, measure_requests
 from formnet.document import Document
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import to_output
@@ -282,12 +283,12 @@ def test_extract_slow_file_times_out_alone(service: Service) -> None:
 
 
 def test_extract_reader_process_killed_fails_one_file(service: Service) -> None:
-    (process,) = service.processes("ray::ReaderProcess")
+    (process,) = service.processes("-m formnet.io.isolation")
     with ThreadPoolExecutor() as pool:
         response = pool.submit(service.extract, ("slow.pdf", slow_pdf()))
         time.sleep(1)
         process.kill()
-        assert "crashed the reader process" in error_message(response.result(), 422, "invalid_document")
+        assert "crashed the process that read it" in error_message(response.result(), 422, "invalid_document")
     assert service.extract(("good.pdf", text_pdf())).status_code == 200
 
 
@@ -302,6 +303,18 @@ def test_extract_queue_full_returns_503(service: Service) -> None:
         if response.status_code == 503:
             assert "Retry after the delay" in error_message(response, 503, "overloaded")
             assert response.headers["retry-after"] == "1"
+
+
+def test_extract_short_document_does_not_wait_for_long_ones(service: Service) -> None:
+    requests = {
+        name: send for name, send in candidates(1600, 2) if name.startswith(("2 longest", "2 documents of 512"))
+    }
+    rows = measure_requests(service.url, requests, 2, {"X-API-Key": KEY})
+    assert len(rows) == 2
+    for row in rows:
+        assert row["honest_answers_equal"]
+        assert set(row["statuses"]) <= {"200", "503"}
+        assert row["max_seconds"] < 5
 
 
 # OpenAPI, web page, metrics and logs
@@ -359,7 +372,8 @@ def test_logs_have_request_ids_and_no_content(service: Service) -> None:
 def test_extract_model_replica_killed_recovers(service: Service) -> None:
     """Every response is correct or 503, never wrong."""
     expected = service.send(words_and_boxes().to_json()).json()["documents"]
-    (replica,) = service.processes("ray::ServeReplica:formnet:model")
+    replicas = service.processes("ray::ServeReplica:formnet:model")
+    (replica,) = (process for process in replicas if "-long" not in process.cmdline()[0])
     replica.kill()
     deadline = time.monotonic() + 60
     while (response := service.send(words_and_boxes().to_json())).status_code != 200:

@@ -2,21 +2,33 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, wraps
+from typing import NamedTuple, TypeVar
 
 from formnet.document.values.months import MONTH, MONTHS
 
 #: Maximum characters in an amount or date; longer values are plain text.
 MAX_PARSED_LENGTH = 40
 
+T = TypeVar("T")
 Interpretations = frozenset[object]  # possible values of an ambiguous text
 
 
-@lru_cache(maxsize=65536)
+def _cache_short(function: Callable[[str], T]) -> Callable[[str], T]:
+    """Cache results for texts that can be amounts or dates; longer ones could fill the memory."""
+    cached = lru_cache(maxsize=65536)(function)
+
+    @wraps(function)
+    def wrapper(text: str) -> T:
+        return cached(text) if len(text) <= MAX_PARSED_LENGTH else function(text)
+
+    return wrapper
+
+
+@_cache_short
 def fold(text: str) -> str:
     """Return only the letters and digits of a text, case-folded and without accents.
 
@@ -72,6 +84,7 @@ class AmountParts(NamedTuple):
     currency: str | None
 
 
+@_cache_short
 def split_amount(value: str) -> AmountParts | None:
     """Split an amount into number, sign and currency; return None if the text is not an amount.
 
@@ -87,6 +100,7 @@ def split_amount(value: str) -> AmountParts | None:
     return AmountParts(match["number"], negative, CURRENCIES.get((match["before"] or match["after"] or "").casefold()))
 
 
+@_cache_short
 def parse_amount(value: str) -> Interpretations | None:
     """Parse an amount; return None for other text and for bare integers, which may be any quantity.
 
@@ -98,6 +112,7 @@ def parse_amount(value: str) -> Interpretations | None:
     return parse_number(value) if is_amount else None
 
 
+@_cache_short
 def parse_number(value: str) -> Interpretations | None:
     """Parse a number of any kind, with or without a currency."""
     parts = split_amount(value)
@@ -161,6 +176,7 @@ _BUDDHIST_YEARS, _BUDDHIST_OFFSET = range(2400, 2644), 543
 _CONVENTIONS = ("dmy", "mdy", "ymd")
 
 
+@_cache_short
 def parse_date(value: str) -> Interpretations | None:
     """Parse a date as (convention, date) pairs; return None if the text is not a date.
 

@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 
 from formnet.document import Document
-from formnet.errors import DocumentError
-from formnet.io.date_ranges import split_date_ranges
+from formnet.errors import DocumentError, FormNetError, LimitError
 from formnet.io.file_types import SUFFIXES, detect_file_type
-from formnet.io.limits import DEFAULT_LIMITS, ReadLimits, check_file
+from formnet.io.glued_words import split_glued_words
+from formnet.io.limits import DEFAULT_LIMITS, ReadLimits, check_file, check_words
 from formnet.io.ocr import OcrEngine, find_engine
 
 #: File types that may require an OCR engine.
@@ -21,8 +21,8 @@ _DOCUMENT_TYPES = ("jsonl", "parquet")
 def read(path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
     """Iterate over the documents in a file.
 
-    A PDF, image, markup file or OCR service response is one document; JSONL and Parquet files hold many. Words printed
-    as a date range are split, except in FormNet documents, where other data may refer to words by number.
+    A PDF, image, markup file or OCR service response is one document; JSONL and Parquet files hold many. Glued words,
+    such as date ranges, are split, except in FormNet documents, where other data may refer to words by number.
 
     Args:
         path: The file to read. Its type is detected from its content.
@@ -39,18 +39,40 @@ def read_each(
     path = Path(path)
     check_file(path, limits)
     file_type = detect_file_type(path)
+    return _parse(path, file_type, ocr, limits)
+
+
+def _parse(path: Path, file_type: str, ocr: str | OcrEngine, limits: ReadLimits) -> Iterator[Document | DocumentError]:
+    """Parse a file; an error that its parser did not expect becomes the `DocumentError` of the file."""
     module = import_module(f"{__name__}.{file_type}")
-    if file_type in _DOCUMENT_TYPES:
-        records: Iterator[Document | DocumentError] = module.read_each(path, limits)
-        return records
-    if file_type in _OCR_TYPES:
-        # Passed as a function, because files with a text layer do not require an engine.
-        documents: Iterator[Document] = module.read(
-            path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr, limits
-        )
-    else:
-        documents = module.read(path, limits)
-    return documents if file_type == "cloud" else map(split_date_ranges, documents)
+    documents: Iterator[Document | DocumentError]
+    try:
+        if file_type in _DOCUMENT_TYPES:
+            documents = module.read_each(path, limits)
+        elif file_type == "cloud":
+            documents = module.read(path, limits)
+        elif file_type in _OCR_TYPES:
+            # The engine is passed as a function, because files with a text layer do not require one.
+            readings = module.read(path, lambda: find_engine(ocr) if isinstance(ocr, str) else ocr, limits)
+            documents = map(split_glued_words, readings)
+        else:
+            documents = map(split_glued_words, module.read(path, limits))
+        for document in documents:
+            yield _check_words(document, limits)
+    except (FormNetError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise DocumentError(f"{path}: cannot be read: {type(error).__name__}: {str(error)[:200]}.") from error
+
+
+def _check_words(document: Document | DocumentError, limits: ReadLimits) -> Document | DocumentError:
+    """Return the document, or the error if it has too many words."""
+    try:
+        if isinstance(document, Document):
+            check_words(document, limits)
+    except LimitError as error:
+        return error
+    return document
 
 
 def _raise_if_error(document: Document | DocumentError) -> Document:

@@ -6,7 +6,7 @@ from typing import Any
 
 from formnet.document import Document
 from formnet.errors import DocumentError
-from formnet.io.date_ranges import split_date_ranges
+from formnet.io.glued_words import split_glued_words
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.readers import azure, document_ai, textract
 from formnet.io.readers.fields import type_name
@@ -32,7 +32,7 @@ def parse(data: Any, path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Documen
     for service in _SERVICES:
         if service.is_response(data):
             document: Document = service.parse(data, path, limits)
-            return split_date_ranges(document)
+            return split_glued_words(document)
     if isinstance(data, dict) and ("pages" in data or {"words", "boxes"} <= data.keys()):
         try:
             return from_json(data, base=path.parent, limits=limits)

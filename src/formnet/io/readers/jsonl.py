@@ -22,6 +22,8 @@ from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.readers.fields import find_number, type_name
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
+#: Maximum characters of a document's ID, as long as a path can be.
+MAX_ID_LENGTH = 4096
 
 
 class Line(NamedTuple):
@@ -130,6 +132,8 @@ def from_json(
     name = data.get("id")
     if not isinstance(name, str) or not name:
         raise DocumentError(f"a document needs an 'id' that is a string, not {type_name(name)}.")
+    if len(name) > MAX_ID_LENGTH:
+        raise LimitError(f"the 'id' of a document is longer than {MAX_ID_LENGTH:,} characters (the limit). Shorten it.")
     check_surrogates([name], name)
     builder = DocumentBuilder(name)
     pages = [data] if "words" in data else _get_list(data, "pages", name)
@@ -148,8 +152,14 @@ def from_json(
         )
     if words_only:
         return builder.build()
-    for entity in _get_list(data, "entities", name, optional=True):
-        builder.add_entity(*_parse_entity(entity, name))
+    entities = [_parse_entity(entity, name) for entity in _get_list(data, "entities", name, optional=True)]
+    if sum(len(words) for _, words, _, _ in entities) > limits.max_entity_overlap * max(builder.num_words, 1):
+        raise LimitError(
+            f"document {name!r}: its entities have more than {limits.max_entity_overlap} times as many words as the "
+            "document. Remove overlapping entities."
+        )
+    for entity in entities:
+        builder.add_entity(*entity)
     for link in _get_list(data, "links", name, optional=True):
         if not _is_list_of(link, int) or len(link) != 2:
             raise DocumentError(f"document {name!r}: a link is two entity numbers, not {link!r}.")
@@ -157,7 +167,8 @@ def from_json(
     return builder.build(_parse_fields(data, name))
 
 
-def _parse_entity(entity: Any, name: str) -> tuple[str, list[int], float | None]:
+def _parse_entity(entity: Any, name: str) -> tuple[str, list[int], float | None, list[int]]:
+    """Return the label, the words, the score and the key words."""
     if (
         not isinstance(entity, dict)
         or not isinstance(entity.get("label"), str)
@@ -165,7 +176,10 @@ def _parse_entity(entity: Any, name: str) -> tuple[str, list[int], float | None]
     ):
         raise DocumentError(f"document {name!r}: an entity needs a 'label' and 'words', a list of word numbers.")
     check_surrogates([entity["label"]], name)
-    return entity["label"], entity["words"], find_number(entity, "score", f"document {name!r}")
+    words, keys = entity["words"], entity.get("key_words") or []
+    if not _is_list_of(keys, int) or not {*keys} <= {*words}:
+        raise DocumentError(f"document {name!r}: the 'key_words' of an entity must be among its words.")
+    return entity["label"], words, find_number(entity, "score", f"document {name!r}"), keys
 
 
 def parse_json(line: Line) -> Any:

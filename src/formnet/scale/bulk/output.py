@@ -6,7 +6,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pyarrow as pa
-from pyarrow.parquet import write_table
+from pyarrow import ArrowException
+from pyarrow.parquet import ParquetFile, write_table
 from pydantic import BaseModel
 
 from formnet.document import Document, Entity
@@ -89,6 +90,15 @@ def write_part(output: StoragePath, number: int, rows: Sequence[BulkRow]) -> Non
     elif (output / ERRORS / name).kind == "file":  # left by an attempt that did not finish
         (output / ERRORS / name).delete()
     (output / ENTITIES / name).write(_to_parquet(rows, SCHEMA))
+
+
+def is_complete(part: StoragePath) -> bool:
+    """Return whether a part is a readable Parquet file with the columns of this version."""
+    try:
+        with part.open() as opened, ParquetFile(opened) as file:
+            return bool(file.schema_arrow.names == SCHEMA.names)
+    except (ArrowException, OSError):
+        return False
 
 
 def part_name(number: int) -> str:

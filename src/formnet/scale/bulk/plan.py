@@ -32,7 +32,7 @@ _SCHEMA = pa.schema(
         ("number", pa.int64()),
         ("kind", pa.string()),
         ("source", pa.string()),
-        ("size", pa.int64()),
+        ("version", pa.string()),
         ("start", pa.int64()),
         ("stop", pa.int64()),
         ("read_group", pa.int64()),
@@ -46,7 +46,7 @@ class Shard(NamedTuple):
     number: int
     kind: str  # lines, gzip_lines or rows, or files: lines of the list of files
     source: str
-    size: int  # bytes of the file, which must not change
+    version: str  # of the file, which must not change
     start: int
     stop: int
     read_group: int  # consecutive shards with the same value are read in one pass
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
 
 class _Range(NamedTuple):
     kind: str
-    size: int
+    version: str
     start: int
     stop: int
     documents: int | None
@@ -81,7 +81,7 @@ def write_plan(source: str, output: StoragePath, shard_size: int) -> Plan:
     ):
         for path, part in _ranges(source, files, shard_size, file_list):
             read_group = read_group if part.joins_previous else shards
-            shard = Shard(shards, part.kind, path.address, part.size, part.start, part.stop, read_group)
+            shard = Shard(shards, part.kind, path.address, part.version, part.start, part.stop, read_group)
             batch.append(shard._asdict())
             shards += 1
             documents = None if documents is None or part.documents is None else documents + part.documents
@@ -92,6 +92,12 @@ def write_plan(source: str, output: StoragePath, shard_size: int) -> Plan:
     if shards == 0:
         raise SettingsError(f"{source}: contains no supported file. Supported suffixes are {', '.join(SUFFIXES)}.")
     return Plan(shards, documents)
+
+
+def count_shards(output: StoragePath) -> int:
+    """Return the number of shards of a plan."""
+    with (output / SHARDS).open() as file, ParquetFile(file) as table:
+        return int(table.metadata.num_rows)
 
 
 def missing_shards(output: StoragePath, done: "np.ndarray[Any, np.dtype[np.bool_]]") -> pa.Table:
@@ -129,10 +135,10 @@ def _ranges(source: str, files: StoragePath, shard_size: int, file_list: Any) ->
         end += len(line)
         count += 1
         if count == shard_size:
-            yield files, _Range("files", 0, start, end, count)
+            yield files, _Range("files", "", start, end, count)
             start, count = end, 0
     if count:
-        yield files, _Range("files", 0, start, end, count)
+        yield files, _Range("files", "", start, end, count)
 
 
 def list_inputs(source: str) -> Iterator[StoragePath]:
@@ -181,41 +187,42 @@ def split_file(path: StoragePath, shard_size: int) -> list[_Range] | Iterator[_R
             with path.open() as file:
                 sample = file.read(_SAMPLE_BYTES)
             is_gzip = sample[:2] == b"\x1f\x8b"
-            return _split_gzip_lines(path, shard_size) if is_gzip else _split_bytes(path.size, sample, shard_size)
+            return _split_gzip_lines(path, shard_size) if is_gzip else _split_bytes(path, sample, shard_size)
     except (ArrowException, OSError):
         return None
     return None
 
 
-def _split_bytes(size: int, sample: bytes, shard_size: int) -> Iterator[_Range]:
+def _split_bytes(path: StoragePath, sample: bytes, shard_size: int) -> Iterator[_Range]:
     """Split by bytes, estimating the number of lines from the beginning of the file."""
+    size, version = path.size, path.version
     documents = size * max(sample.count(b"\n"), 1) / len(sample)
     count = max(round(documents / shard_size), 1)
     for number in range(count):
-        yield _Range("lines", size, size * number // count, size * (number + 1) // count, None)
+        yield _Range("lines", version, size * number // count, size * (number + 1) // count, None)
 
 
 def _split_gzip_lines(path: StoragePath, shard_size: int) -> Iterator[_Range]:
     """Split by lines, which requires decompressing the file."""
-    size = path.size
+    version = path.version
     start = count = 0
     for record in read_gzip_lines(path, 0):
         if count == shard_size:
-            yield _Range("gzip_lines", size, start, record.position, count, start > 0)
+            yield _Range("gzip_lines", version, start, record.position, count, start > 0)
             start, count = record.position, 0
         count += 1
     if count:
-        yield _Range("gzip_lines", size, start, _NO_LIMIT, count, start > 0)
+        yield _Range("gzip_lines", version, start, _NO_LIMIT, count, start > 0)
 
 
 def _split_rows(path: StoragePath, shard_size: int) -> list[_Range]:
     """Split by rows; ranges that begin in the same row group are read in one pass."""
     with path.open() as opened, ParquetFile(opened) as file:
         metadata = file.metadata
-    total, size = metadata.num_rows, path.size
+    total, version = metadata.num_rows, path.version
     ends = np.cumsum([metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)])
     starts = range(0, total, shard_size)
     group = np.searchsorted(ends, list(starts), side="right")
     joins = [False, *(group[1:] == group[:-1]).tolist()]
     stops = [min(start + shard_size, total) for start in starts]
-    return [_Range("rows", size, a, b, b - a, join) for a, b, join in zip(starts, stops, joins, strict=False)]
+    return [_Range("rows", version, a, b, b - a, join) for a, b, join in zip(starts, stops, joins, strict=False)]

@@ -1,39 +1,31 @@
 """First stage: read the documents of a shard as unparsed JSON, or the error of each that cannot be read.
 
-Lines and rows are passed on. Other files are parsed in a separate process, because PDF, image and OCR libraries may
+Lines and rows are passed on. Other files are parsed in a child process, because PDF, image and OCR libraries may
 crash or hang.
 """
 
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import ray
 from pyarrow import ArrowException
 
 from formnet.document import Document
-from formnet.errors import FormNetError, LimitError
+from formnet.errors import DocumentError, FormNetError, LimitError
+from formnet.io.isolation import IsolatedReader, IsolationLimits
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
-from formnet.io.ocr import find_engine, is_custom_engine
-from formnet.io.readers import read
 from formnet.scale.bulk.attempts import MAX_ATTEMPTS, begin, end
 from formnet.scale.bulk.plan import Shard, parse_shards
 from formnet.scale.bulk.records import READERS, Record, read_lines
 from formnet.scale.bulk.storage import StoragePath, storage_path
-from formnet.scale.isolation import (
-    IsolationError,
-    iter_within_memory,
-    limit_memory,
-    run_isolated,
-    use_system_memory_pool,
-)
+from formnet.scale.isolation import iter_within_memory
 
 #: One row per shard. Documents that cannot be read are null and have an error.
 SHARD_SCHEMA = pa.schema(
@@ -46,8 +38,6 @@ SHARD_SCHEMA = pa.schema(
     ]
 )
 _STAGE = "read"
-#: Files per process; processes are replaced because libraries leak memory.
-_MAX_FILES_PER_PROCESS = 1000
 #: Fragments that identify a document within a file.
 _FRAGMENTS = {"lines": "byte={}", "gzip_lines": "line={}", "rows": "row={}"}
 
@@ -89,7 +79,7 @@ def read_shards(block: pa.Table, ocr: str, limits: DocumentLimits, attempts: Any
 def _read_records(shards: Sequence[Shard], limits: DocumentLimits) -> Iterator[tuple[Shard, list[Record]]]:
     """Read the part of a file that a read group covers, and yield the records of each shard."""
     kind, path = shards[0].kind, storage_path(shards[0].source)
-    if kind != "files" and path.size != shards[0].size:
+    if kind != "files" and path.version != shards[0].version:
         raise FormNetError("the file has changed since the run started. Start another run with another folder.")
     stream = READERS.get(kind, read_lines)(path, shards[0].start, shards[-1].stop, limits.read)
     if kind == "rows":  # lines have a maximum length
@@ -121,41 +111,31 @@ def _row(number: int, items: Sequence[Item], failure: str | None = None) -> pa.T
 
 
 def _read_file(address: str, ocr: str, limits: DocumentLimits) -> list[Item]:
-    # The folder for downloads is created here, because a process that is killed cannot clean up.
     with TemporaryDirectory(prefix="formnet-", ignore_cleanup_errors=True) as folder:
+        path = Path(address)
         try:
-            items: list[Item] = run_isolated(_read_task, address, folder, ocr, limits, timeout=limits.timeout)
-        except IsolationError as error:
-            return [Item(address, None, str(error))]
-        return items
+            path = _download(storage_path(address), Path(folder), limits.read)
+            documents = list(_open_reader(ocr, limits).read_each(path))
+        except (FormNetError, OSError) as error:
+            return [Item(address, None, str(error).replace(str(path), address))]
+    return [
+        Item(address, None, str(document).replace(str(path), address))
+        if isinstance(document, DocumentError)
+        else Item(address, _to_json(document, path, address))
+        for document in documents
+    ]
 
 
-@ray.remote(max_calls=_MAX_FILES_PER_PROCESS)
-def _read_task(address: str, folder: str, ocr: str, limits: DocumentLimits) -> list[Item]:
-    """Read a file; any exception becomes the error of its item."""
-    use_system_memory_pool()
-    try:
-        path = _download(storage_path(address), Path(folder), limits.read)
-        if is_custom_engine(ocr):
-            # Loaded outside the memory limit. If it cannot be loaded, reading an image raises the error.
-            with suppress(Exception):
-                find_engine(ocr)
-        with limit_memory(limits.memory):
-            try:
-                return [Item(address, _to_json(document, path, address)) for document in read(path, ocr, limits.read)]
-            except FormNetError as error:
-                return [Item(address, None, str(error).replace(str(path), address))]
-    except MemoryError:
-        return [Item(address, None, f"took more than {limits.memory >> 20:,} MiB of memory.")]
-    except Exception as error:  # an error in a parser fails the document, not the run
-        return [Item(address, None, f"{type(error).__name__}: {error}")]
+@cache
+def _open_reader(ocr: str, limits: DocumentLimits) -> IsolatedReader:
+    """Start the child process of this process; it ends with this process."""
+    return IsolatedReader(ocr, limits.read, IsolationLimits(limits.timeout, limits.memory))
 
 
 def _to_json(document: Document, path: Path, address: str) -> bytes:
-    """Serialize a document without annotations; an ID that is the path of a download becomes the address."""
-    name = address if document.id == str(path) else document.id
-    bare = replace(document, id=name, entities=(), links=(), fields={})
-    return json.dumps(bare.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
+    """Serialize a document; an ID that is the path of a download becomes the address."""
+    named = replace(document, id=address) if document.id == str(path) else document
+    return json.dumps(named.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _download(source: StoragePath, folder: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Path:

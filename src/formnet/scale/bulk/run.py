@@ -5,7 +5,8 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -15,6 +16,7 @@ import numpy as np
 import ray
 import ray.data
 from numpy.typing import NDArray
+from pyarrow import ArrowException
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, SettingsError
@@ -22,21 +24,23 @@ from formnet.extraction.pretrained import absolute_name, find_model
 from formnet.io.ocr import check_engine_name, resolve_engine_name
 from formnet.scale.bulk.attempts import start_counter
 from formnet.scale.bulk.extract_stage import ExtractConfig, ExtractionActor
-from formnet.scale.bulk.output import ENTITIES, ERRORS, part_name
-from formnet.scale.bulk.plan import missing_shards, split_blocks, write_plan
+from formnet.scale.bulk.output import ENTITIES, ERRORS, is_complete, part_name
+from formnet.scale.bulk.plan import count_shards, missing_shards, split_blocks, write_plan
 from formnet.scale.bulk.progress import BulkProgress, peak_memory_mb
 from formnet.scale.bulk.read_stage import DocumentLimits, read_shards
 from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.cluster import cluster
 
-SCHEMA = "formnet.bulk/3"
-MANIFEST = "manifest.json"
+SCHEMA = "formnet.bulk/4"
+MANIFEST, LOCK = "manifest.json", ".lock"
 
 #: Shares of each core that extraction and reading reserve. Reading files may include OCR; reading JSON is cheap.
 _CORE_SHARES = {"files": (0.5, 0.5), "documents": (0.9, 0.1)}
 _BLOCK_BYTES = 2**20
 #: Blocks of shards: enough that readers finish at about the same time, but the driver takes 0.1 MB of memory per block.
 _BLOCKS_PER_READER, _MAX_BLOCKS = 64, 10_000
+#: Threads that read the footers of parts.
+_FOOTER_THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,15 @@ def run(config: BulkConfig, *, show_progress: bool = True) -> Summary:
     start = perf_counter()
     config = replace(config, ocr=resolve_engine_name(config.ocr))  # workers may have another environment
     output = storage_path(config.output)
+    with ExitStack() as stack:
+        with _wrap_errors(output):
+            _check_output(config, output)
+            output.make_folder()
+            stack.enter_context((output / LOCK).lock())
+        return _run_locked(config, output, start, show_progress=show_progress)
+
+
+def _run_locked(config: BulkConfig, output: StoragePath, start: float, *, show_progress: bool) -> Summary:
     with _wrap_errors(output):
         shards = _prepare(config, output)
         before = _find_done(output, shards)
@@ -100,9 +113,20 @@ def run(config: BulkConfig, *, show_progress: bool = True) -> Summary:
     )
 
 
+def _check_output(config: BulkConfig, output: StoragePath) -> None:
+    """Raise if a new run must not use a folder."""
+    check_engine_name(config.ocr)
+    if (output / MANIFEST).kind == "file":
+        return
+    source = storage_path(config.source).address
+    if output.kind == "file" or (output / ENTITIES).names():
+        raise SettingsError(f"{output}: is not empty and has no {MANIFEST}. Use another folder.")
+    if f"{output.address.rstrip('/')}/".startswith(f"{source.rstrip('/')}/"):
+        raise SettingsError(f"{output}: the output folder is the input or inside it. Use another folder.")
+
+
 def _prepare(config: BulkConfig, output: StoragePath) -> int:
     """Start or resume a run, and return its number of shards."""
-    check_engine_name(config.ocr)
     source = storage_path(config.source).address
     settings = {
         "input": source,
@@ -114,10 +138,7 @@ def _prepare(config: BulkConfig, output: StoragePath) -> int:
     }
     manifest = output / MANIFEST
     if manifest.kind == "file":
-        with manifest.open() as file:
-            saved = json.load(file)
-        if saved.get("schema") != SCHEMA:
-            raise SettingsError(f"{output}: contains a run of another version of FormNet. Use another folder.")
+        saved = _read_manifest(manifest)
         differences = [
             f"{name} is {saved.get(name)!r}, not {value!r}"
             for name, value in settings.items()
@@ -127,11 +148,7 @@ def _prepare(config: BulkConfig, output: StoragePath) -> int:
             problem = f"contains a run with other settings ({', '.join(differences)})"
             raise SettingsError(f"{output}: {problem}. Use the same settings or another folder.")
         return int(saved["shards"])
-    if output.kind == "file" or (output / ENTITIES).names():
-        raise SettingsError(f"{output}: is not empty and has no {MANIFEST}. Use another folder.")
-    if f"{output.address.rstrip('/')}/".startswith(f"{source.rstrip('/')}/"):
-        raise SettingsError(f"{output}: the output folder is the input or inside it. Use another folder.")
-    for folder in (output, output / ENTITIES, output / ERRORS):
+    for folder in (output / ENTITIES, output / ERRORS):
         folder.make_folder()
     plan = write_plan(config.source, output, config.shard)
     content = {"schema": SCHEMA, **settings, "model": config.model, "shards": plan.shards, "documents": plan.documents}
@@ -139,14 +156,35 @@ def _prepare(config: BulkConfig, output: StoragePath) -> int:
     return plan.shards
 
 
+def _read_manifest(manifest: StoragePath) -> dict[str, Any]:
+    """Read the manifest of a run, and check its version, and its number of shards against the plan."""
+    folder = manifest.address.rpartition("/")[0]
+    try:
+        with manifest.open() as file:
+            saved = json.load(file)
+        if saved.get("schema") != SCHEMA:
+            raise SettingsError(f"{folder}: contains a run of another version of FormNet. Use another folder.")
+        if saved["shards"] != count_shards(storage_path(folder)):
+            raise ValueError(f"{saved['shards']!r} is not the number of shards")
+    except (ValueError, LookupError, AttributeError, FileNotFoundError, ArrowException) as error:
+        raise SettingsError(
+            f"{folder}: the plan of the run is damaged ({error}). Use another folder; the parts in it are not affected."
+        ) from error
+    return dict(saved)
+
+
 def _find_done(output: StoragePath, shards: int) -> NDArray[np.bool_]:
-    """Return which shards are done, and delete temporary files of runs that were killed."""
+    """Return which shards have a complete part, and delete temporary files of runs that were killed."""
     for folder in (output / ENTITIES, output / ERRORS):
         for name in folder.names():
             if name.startswith("."):
                 (folder / name).delete()
     names = set((output / ENTITIES).names())
-    return np.fromiter((part_name(number) in names for number in range(shards)), np.bool_, shards)
+    numbers = [number for number in range(shards) if part_name(number) in names]
+    done = np.zeros(shards, np.bool_)
+    with ThreadPoolExecutor(_FOOTER_THREADS) as pool:  # a round trip per part on remote storage
+        done[numbers] = list(pool.map(lambda number: is_complete(output / ENTITIES / part_name(number)), numbers))
+    return done
 
 
 def _process_missing(

@@ -1,5 +1,6 @@
 """Paths and URLs on any filesystem that pyarrow or fsspec supports."""
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -61,6 +62,12 @@ class StoragePath:
         """The size of a file in bytes."""
         return int(self.filesystem.get_file_info(self.path).size or 0)
 
+    @property
+    def version(self) -> str:
+        """The size and modification time of a file: a rewritten file has another version, even of the same size."""
+        info = self.filesystem.get_file_info(self.path)
+        return f"{info.size or 0}-{info.mtime_ns or ''}"
+
     def names(self) -> list[str]:
         """List the names in a folder, sorted; empty if there is no folder."""
         entries = self.filesystem.get_file_info(FileSelector(self.path, allow_not_found=True))
@@ -83,6 +90,25 @@ class StoragePath:
             return self.filesystem.open_input_file(self.path)
 
         return BufferedReader(RetryingFile(open_file) if self.is_url else open_file(), _BUFFER_BYTES)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Lock a local file while a process uses the folder it is in; raise `SettingsError` if another one does.
+
+        The lock ends with the process, even if it is killed. Object stores have no locks.
+        """
+        if self.filesystem.type_name != "local":
+            yield
+            return
+        with Path(self.path).open("wb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                folder = Path(self.path).parent
+                raise SettingsError(
+                    f"{folder}: another run writes to it. Wait for it, or use another folder."
+                ) from error
+            yield
 
     def make_folder(self) -> None:
         """Create a folder and its parents, unless the filesystem has no folders."""

@@ -3,7 +3,7 @@
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +17,10 @@ from formnet.extraction.pretrained import absolute_name, find_model
 from formnet.scale.cluster import cluster
 from formnet.scale.service.auth import KEYS_VARIABLE, load_digests
 from formnet.scale.service.errors import RETRY_AFTER
-from formnet.scale.service.model import MAX_ONGOING_REQUESTS, ModelReplica
+from formnet.scale.service.model import MAX_ONGOING_REQUESTS, ModelReplica, ModelSettings
+from formnet.scale.service.proxy import find_haproxy, free_port, run_proxy
 from formnet.scale.service.reader import Reader
-from formnet.scale.service.routes import Ingress
+from formnet.scale.service.routes import Ingress, ModelHandles
 from formnet.scale.service.settings import ServiceSettings, model_name
 
 APPLICATION = "formnet"
@@ -29,6 +30,12 @@ _LOGGING = LoggingConfig(encoding="JSON")
 
 def build(settings: ServiceSettings) -> Application:
     """Build the application: `import_path: formnet.scale.service.app:build` in a Serve configuration file."""
+    digests = load_digests(settings.api_key_file)
+    if not digests and not settings.allow_anonymous:
+        raise SettingsError(
+            f"the service has no API keys. Set api_key_file or {KEYS_VARIABLE}, or set allow_anonymous to accept "
+            "requests from everyone."
+        )
     reader = _deployment(
         Reader,
         "reader",
@@ -38,14 +45,9 @@ def build(settings: ServiceSettings) -> Application:
         num_cpus=settings.reader_cores,
     ).bind(settings)
     models = {
-        model_name(model): _deployment(
-            ModelReplica,
-            f"model-{model_name(model)}",
-            num_replicas=settings.replicas,
-            max_ongoing_requests=MAX_ONGOING_REQUESTS,
-            max_queued_requests=settings.max_queue,
-            num_cpus=settings.model_cores,
-        ).bind(absolute_name(model), max(int(settings.model_cores), 1), settings.warm_up)
+        model_name(model): ModelHandles(
+            _bind_model(settings, model, is_long=False), _bind_model(settings, model, is_long=True)
+        )
         for model in settings.models
     }
     # The queues of the reader and the models limit the load; this one only has to be larger.
@@ -58,8 +60,28 @@ def build(settings: ServiceSettings) -> Application:
         max_queued_requests=max_requests,
         num_cpus=0,
     )
-    application: Application = ingress.bind(settings, load_digests(settings.api_key_file), reader, models)
+    application: Application = ingress.bind(settings, digests, reader, models)
     return application
+
+
+def _bind_model(settings: ServiceSettings, model: str, *, is_long: bool) -> Any:
+    """Bind the replicas of a model: those for short documents, or those for long ones, which reserve no cores."""
+    replica_settings = ModelSettings(
+        absolute_name(model),
+        threads=max(int(settings.model_cores), 1),
+        warm_up=settings.warm_up,
+        max_tokens=settings.max_tokens,
+        timeout=settings.timeout,
+        is_long=is_long,
+    )
+    return _deployment(
+        ModelReplica,
+        f"model-{model_name(model)}{'-long' if is_long else ''}",
+        num_replicas=max(settings.replicas // 2, 1) if is_long else settings.replicas,
+        max_ongoing_requests=MAX_ONGOING_REQUESTS,
+        max_queued_requests=settings.max_queue,
+        num_cpus=0 if is_long else settings.model_cores,
+    ).bind(replica_settings)
 
 
 def _deployment(replica_class: type, name: str, *, num_cpus: float, **options: Any) -> Any:
@@ -75,28 +97,46 @@ def _deployment(replica_class: type, name: str, *, num_cpus: float, **options: A
 
 
 @contextmanager
-def run_service(settings: ServiceSettings, host: str, port: int) -> Iterator[None]:
-    """Run the service within the context, on the cluster that RAY_ADDRESS names or on this machine."""
+def run_service(settings: ServiceSettings, host: str, port: int, *, proxy: bool = True) -> Iterator[Callable[[], None]]:
+    """Run the service within the context, on the cluster that RAY_ADDRESS names or on this machine.
+
+    Args:
+        settings: Models and limits.
+        host: Address to listen on.
+        port: Port to listen on.
+        proxy: Run HAProxy in front of Ray Serve, except on a cluster.
+
+    Yields:
+        A function that raises `SettingsError` if the service has ended.
+    """
     for model in settings.models:
         find_model(model)
-    if not load_digests(settings.api_key_file) and host not in _LOOPBACK:
-        logging.getLogger(__name__).warning(
-            "the service on %s accepts requests without a key. Use --api-key-file or %s to require one.",
-            host,
-            KEYS_VARIABLE,
+    if host in _LOOPBACK:
+        settings = settings.model_copy(update={"allow_anonymous": True})
+    elif not load_digests(settings.api_key_file) and not settings.allow_anonymous:
+        raise SettingsError(
+            f"--host {host}: other machines could use the service without a key. Set --api-key-file or "
+            f"{KEYS_VARIABLE}, or pass --allow-anonymous."
         )
-    if "RAY_ADDRESS" not in os.environ:
+    is_cluster = "RAY_ADDRESS" in os.environ
+    if not is_cluster:
         check_port(host, port)
+    program = find_haproxy() if proxy and not is_cluster else None
+    http_options = HTTPOptions(host="127.0.0.1", port=free_port()) if program else HTTPOptions(host=host, port=port)
     os.environ.setdefault("RAY_SERVE_LOG_TO_STDERR", "0")  # logs go to files
     with cluster():
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(http_options=HTTPOptions(host=host, port=port), logging_config=_LOGGING)
+        serve.start(http_options=http_options, logging_config=_LOGGING)
         try:
             serve.run(build(settings), name=APPLICATION, route_prefix="/", logging_config=_LOGGING)
         except RuntimeError as error:
             raise SettingsError(f"the service cannot be started: {error}") from error
         try:
-            yield
+            if program:
+                with run_proxy(program, host, port, http_options.port) as check:
+                    yield check
+            else:
+                yield lambda: None
         finally:
             serve.delete(APPLICATION)
 

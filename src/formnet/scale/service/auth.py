@@ -23,7 +23,7 @@ _BEARER = HTTPBearer(auto_error=False)
 
 
 def load_digests(file: Path | None) -> tuple[bytes, ...]:
-    """Load the digests of the keys in a file, one key per line, and in the environment; empty if there are none."""
+    """Load the digests of the keys in a file, one key per line, and in the environment; empty if neither is set."""
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()] if file else []
     except (OSError, UnicodeDecodeError) as error:
@@ -31,9 +31,9 @@ def load_digests(file: Path | None) -> tuple[bytes, ...]:
     file_keys = [line for line in lines if line and not line.startswith("#")]
     if file and not file_keys:
         raise SettingsError(f"{file}: contains no key. Write one key per line.")
-    variable = os.environ.get(KEYS_VARIABLE, "")
-    environment_keys = [key.strip() for key in variable.split(",") if key.strip()]
-    if variable.strip() and not environment_keys:
+    variable = os.environ.get(KEYS_VARIABLE)
+    environment_keys = [key.strip() for key in (variable or "").split(",") if key.strip()]
+    if variable is not None and not environment_keys:  # such as a secret that was not filled in
         raise SettingsError(f"{KEYS_VARIABLE} is set but contains no key. Unset it to disable authentication.")
     keys = [*file_keys, *environment_keys]
     if any(len(key) < _MIN_KEY_LENGTH for key in keys):

@@ -3,12 +3,13 @@
 import logging
 import traceback
 
-from formnet.errors import DocumentError, FormNetError, LimitError, OcrError
+from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReadTimeoutError
 
 _LOG = logging.getLogger("ray.serve")
 
 #: Status and code by exception class; the first match applies.
 _STATUS_CODES = (
+    (ReadTimeoutError, 422, "processing_timeout"),
     (LimitError, 413, "too_large"),
     (DocumentError, 422, "invalid_document"),
     (OcrError, 422, "ocr_failed"),
@@ -42,6 +43,11 @@ def to_api_error(error: FormNetError, message: str | None = None) -> ApiError:
 def overloaded_error() -> ApiError:
     """Build the error for a request that exceeds the capacity of a queue."""
     return ApiError(503, "overloaded", "The service is overloaded. Retry after the delay given in Retry-After.")
+
+
+def storage_error() -> ApiError:
+    """Build the error for a file that cannot be stored because the disk is full."""
+    return ApiError(503, "storage_full", "The service has no disk space for uploads. Retry later, or send words.")
 
 
 def internal_error(error: BaseException) -> ApiError:

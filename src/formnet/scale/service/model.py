@@ -1,25 +1,29 @@
-"""Replica of one model on Ray Serve: documents arrive one by one and are scored in batches."""
+"""Replica of one model on Ray Serve: documents arrive one by one and are scored in batches, short ones first."""
 
 import asyncio
-from collections.abc import Sequence
+import faulthandler
+import os
 from concurrent.futures import ThreadPoolExecutor
+from heapq import heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
-from ray import serve
-
 from formnet.document import Document, Entity
+from formnet.errors import LimitError
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.runtime import limit_onednn_caches
-from formnet.scale.service.errors import ApiError, internal_error
+from formnet.scale.service.errors import ApiError, internal_error, to_api_error
 
-#: Maximum words per batch; larger batches are not faster on a CPU and increase latency.
-MAX_BATCH_WORDS = 1024
+#: Maximum tokens of a short document, and of a batch of them. Longer ones are scored by a replica of their own.
+MAX_BATCH_TOKENS = 1024
 #: Maximum batching delay in seconds.
 BATCH_WAIT_SECONDS = 0.005
-#: Maximum concurrent documents per replica: those being scored and those of the next batch.
+#: Maximum concurrent documents per replica: those being scored and those of the next batches.
 MAX_ONGOING_REQUESTS = 16
-
-Result = list[Entity] | ApiError
+#: Seconds by which each token delays a document in the queue, so that short documents rarely wait for others.
+_SECONDS_PER_TOKEN = 0.05
+#: Added to the priority of replicas for long documents, which use what other processes leave of the processor.
+_NICENESS = 10
 
 
 class ModelInput(NamedTuple):
@@ -29,26 +33,58 @@ class ModelInput(NamedTuple):
     options: ExtractionOptions = ExtractionOptions()
 
 
-def batch_size(inputs: Sequence[ModelInput]) -> int:
-    """Count the words of a batch; a document counts at most `MAX_BATCH_WORDS`, so that any fits into a batch."""
-    return sum(min(max(item.document.num_words, 1), MAX_BATCH_WORDS) for item in inputs)
+class ModelSettings(NamedTuple):
+    """Settings of a replica."""
+
+    model: str
+    threads: int
+    warm_up: bool
+    max_tokens: int
+    timeout: float  # seconds per batch
+    is_long: bool  # whether it scores the documents that are too long for other replicas
+
+
+class TooLong(NamedTuple):
+    """The answer to a document that a replica for long documents has to score."""
+
+    tokens: int
+
+
+Result = list[Entity] | ApiError | TooLong
+
+
+class _Waiting(NamedTuple):
+    """A document in the queue. It is sorted by the time at which it is due."""
+
+    due: float
+    number: int
+    tokens: int
+    item: ModelInput
+    result: "asyncio.Future[Result]"
 
 
 class ModelReplica:
     """An extractor with a batching queue."""
 
-    def __init__(self, model: str, threads: int, warm_up: bool) -> None:
+    def __init__(self, settings: ModelSettings) -> None:
+        self.settings = settings
+        if settings.is_long:
+            os.nice(_NICENESS)
         limit_onednn_caches()
         import torch
 
-        from formnet.extraction.extractor import Extractor
+        from formnet.extraction.extractor import WARM_UP_BATCHES, Extractor
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(settings.threads)
         # A single thread, because every thread that scores has caches and an allocator arena of its own.
         self.thread = ThreadPoolExecutor(1, "model")
-        self.extractor = Extractor.from_pretrained(model)
-        if warm_up:
-            self.thread.submit(self.extractor.warm_up).result()
+        self.extractor = Extractor.from_pretrained(settings.model, max_tokens=settings.max_tokens)
+        if settings.warm_up:
+            batches = [batch for batch in WARM_UP_BATCHES if (sum(batch) > MAX_BATCH_TOKENS) == settings.is_long]
+            self.thread.submit(self.extractor.warm_up, batches).result()
+        self.queue: list[_Waiting] = []
+        self.numbers = count()
+        self.batching: asyncio.Task[None] | None = None
 
     def labels(self) -> list[str]:
         """Return the labels of all heads, sorted."""
@@ -56,17 +92,48 @@ class ModelReplica:
 
     async def entities(self, item: ModelInput) -> Result:
         """Extract the entities of one document."""
-        result: Result = await self._batch(item)
-        return result
+        try:
+            tokens = await asyncio.to_thread(self.extractor.count_tokens, item.document)
+        except LimitError as error:
+            return to_api_error(error)
+        if tokens > MAX_BATCH_TOKENS and not self.settings.is_long:
+            return TooLong(tokens)
+        loop = asyncio.get_running_loop()
+        due = loop.time() + _SECONDS_PER_TOKEN * tokens
+        waiting = _Waiting(due, next(self.numbers), tokens, item, loop.create_future())
+        heappush(self.queue, waiting)
+        if self.batching is None:
+            self.batching = loop.create_task(self._score_queue())
+        return await waiting.result
 
-    @serve.batch(max_batch_size=MAX_BATCH_WORDS, batch_wait_timeout_s=BATCH_WAIT_SECONDS, batch_size_fn=batch_size)
-    async def _batch(self, inputs: list[ModelInput]) -> list[Result]:
-        return await asyncio.get_running_loop().run_in_executor(self.thread, self._extract, inputs)
+    async def _score_queue(self) -> None:
+        """Score batches until the queue is empty."""
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(BATCH_WAIT_SECONDS)
+        while batch := self._next_batch():
+            results = await loop.run_in_executor(self.thread, self._extract, [waiting.item for waiting in batch])
+            for waiting, result in zip(batch, results, strict=True):
+                if not waiting.result.done():
+                    waiting.result.set_result(result)
+        self.batching = None
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Remove the documents of the next batch from the queue, and those whose requests were canceled."""
+        batch: list[_Waiting] = []
+        tokens = 0
+        while self.queue and (not batch or tokens + self.queue[0].tokens <= MAX_BATCH_TOKENS):
+            waiting = heappop(self.queue)
+            if not waiting.result.done():
+                batch.append(waiting)
+                tokens += waiting.tokens
+        return batch
 
     def _extract(self, inputs: list[ModelInput]) -> list[Result]:
         """Extract from a batch; if that fails, from each document separately, so that only the cause fails."""
         results: list[Result] = [[] for _ in inputs]
         documents, options = zip(*inputs, strict=True)
+        # A batch that takes too long ends the process, because a thread cannot be stopped. Serve starts another one.
+        faulthandler.dump_traceback_later(self.settings.timeout, exit=True)
         try:
             for i, entities in self.extractor.iter_entities(documents, options=options):
                 results[i] = entities
@@ -74,4 +141,6 @@ class ModelReplica:
             if len(inputs) == 1:
                 return [internal_error(error)]
             return [result for item in inputs for result in self._extract([item])]
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         return results

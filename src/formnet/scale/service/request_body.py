@@ -17,11 +17,13 @@ from formnet.errors import DocumentError, LimitError
 from formnet.io.file_types import PARQUET_MAGIC
 from formnet.io.readers.jsonl import Line, from_json, parse_json
 from formnet.scale.service.errors import ApiError, overloaded_error
-from formnet.scale.service.reader import Upload, check_document_size
+from formnet.scale.service.reader import Upload
 from formnet.scale.service.settings import ServiceSettings
 
 #: Memory for request bodies per ingress replica, as a multiple of the maximum size of one body.
 MAX_BUFFERED_BODIES = 16
+#: Maximum bytes of a JSON body. Parsing blocks all other requests of this process; files are parsed elsewhere.
+MAX_JSON_BYTES = 4 * 2**20
 _MAX_NAME_LENGTH = 200
 #: Parsed JSON temporarily takes many times its size, so bodies are parsed one at a time.
 _PARSING = asyncio.Semaphore(1)
@@ -61,10 +63,12 @@ async def read_body(
         raise ApiError(415, "unsupported_media_type", problem)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise ApiError(415, "unsupported_encoding", "Content-Encoding is not supported. Send the body uncompressed.")
-    _check_content_length(request, settings)
-    limited = Request(request.scope, _limit_receive(request.receive, settings, reserve))
+    is_json = content_type == "application/json"
+    max_bytes = min(settings.max_bytes, MAX_JSON_BYTES) if is_json else settings.max_bytes
+    _check_content_length(request, max_bytes)
+    limited = Request(request.scope, _limit_receive(request.receive, settings.timeout, max_bytes, reserve))
     try:
-        if content_type == "application/json":
+        if is_json:
             body = await limited.body()
             async with _PARSING:
                 return await asyncio.to_thread(_parse_documents, body, settings)
@@ -73,17 +77,17 @@ async def read_body(
         raise ApiError(400, "incomplete_body", "The connection was closed before the end of the body.") from error
 
 
-def _check_content_length(request: Request, settings: ServiceSettings) -> None:
+def _check_content_length(request: Request, max_bytes: int) -> None:
     """Reject a request whose declared length exceeds the limit."""
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > settings.max_bytes:
-        raise _too_large_error(settings)
+    if length.isdecimal() and int(length[:20]) > max_bytes:
+        raise _too_large_error(max_bytes)
 
 
-def _limit_receive(receive: Receive, settings: ServiceSettings, reserve: Callable[[int], None]) -> Receive:
+def _limit_receive(receive: Receive, timeout: float, max_bytes: int, reserve: Callable[[int], None]) -> Receive:
     """Wrap `receive` so that it raises `ApiError` when the body is too large or takes too long."""
     received = 0
-    deadline = asyncio.get_running_loop().time() + settings.timeout
+    deadline = asyncio.get_running_loop().time() + timeout
 
     async def limited() -> Message:
         nonlocal received
@@ -91,20 +95,21 @@ def _limit_receive(receive: Receive, settings: ServiceSettings, reserve: Callabl
             async with asyncio.timeout_at(deadline):
                 message = await receive()
         except TimeoutError as error:
-            problem = f"The body was not received within {settings.timeout:g} seconds (the limit)."
+            problem = f"The body was not received within {timeout:g} seconds (the limit)."
             raise ApiError(408, "request_timeout", problem) from error
         size = len(message.get("body", b""))
         received += size
         reserve(size)
-        if received > settings.max_bytes:
-            raise _too_large_error(settings)
+        if received > max_bytes:
+            raise _too_large_error(max_bytes)
         return message
 
     return limited
 
 
-def _too_large_error(settings: ServiceSettings) -> ApiError:
-    return ApiError(413, "too_large", f"The request is larger than {settings.max_bytes:,} bytes (the limit).")
+def _too_large_error(max_bytes: int) -> ApiError:
+    hint = " Send large documents as files." if max_bytes == MAX_JSON_BYTES else ""
+    return ApiError(413, "too_large", f"The request is larger than {max_bytes:,} bytes (the limit).{hint}")
 
 
 async def _read_uploads(request: Request, settings: ServiceSettings) -> list[Upload]:
@@ -139,10 +144,7 @@ def _parse_documents(body: bytes, settings: ServiceSettings) -> list[Document]:
         raise ApiError(413, "too_large", f"{len(items):,} documents in one request (limit {settings.max_documents:,}).")
     for item in items:
         _check_json_size(item, settings)
-    documents = [from_json(item, words_only=True, limits=settings.read_limits) for item in items]
-    for document in documents:
-        check_document_size(document, settings)
-    return documents
+    return [from_json(item, words_only=True, limits=settings.read_limits) for item in items]
 
 
 def _check_json_size(item: Any, settings: ServiceSettings) -> None:

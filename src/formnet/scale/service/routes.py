@@ -18,13 +18,14 @@ from starlette.responses import PlainTextResponse, Response
 from formnet import __version__
 from formnet.document import Document
 from formnet.extraction.options import ExtractionOptions
+from formnet.io.isolation import ReadResult
 from formnet.scale.service.auth import require_api_key
 from formnet.scale.service.errors import ApiError, overloaded_error
 from formnet.scale.service.metrics import Counters, metrics_text
 from formnet.scale.service.middleware import install_middleware, request_id
-from formnet.scale.service.model import ModelInput
+from formnet.scale.service.model import ModelInput, TooLong
 from formnet.scale.service.openapi import EXTRACT_BODY, ServiceApi, error_responses
-from formnet.scale.service.reader import ReadResult, Upload
+from formnet.scale.service.reader import Upload
 from formnet.scale.service.request_body import BodyBuffer, read_body
 from formnet.scale.service.schemas import (
     ExtractResponse,
@@ -69,12 +70,19 @@ class ExtractParameters(NamedTuple):
     options: ExtractionOptions
 
 
+class ModelHandles(NamedTuple):
+    """The deployments of a model: replicas for short documents, and for long ones."""
+
+    short: Any
+    long: Any
+
+
 @serve.ingress(app)
 class Ingress:
     """Replica that handles HTTP requests."""
 
     def __init__(
-        self, settings: ServiceSettings, digests: tuple[bytes, ...], reader: Any, models: dict[str, Any]
+        self, settings: ServiceSettings, digests: tuple[bytes, ...], reader: Any, models: dict[str, ModelHandles]
     ) -> None:
         self.settings, self.digests, self.reader, self.models = settings, digests, reader, models
         self.labels: dict[str, list[str]] = {}
@@ -141,13 +149,18 @@ class Ingress:
             else:
                 result = await self._call(self.reader.read, source, parameters.images)
             item = ModelInput(result.document, parameters.options)
-            entities = await self._call(self.models[parameters.model].entities, item)
+            model = self.models[parameters.model]
+            entities = await self._call(model.short.entities, item)
+            if isinstance(entities, TooLong):
+                entities = await self._call(model.long.entities, item)
         document = replace(result.document, entities=tuple(entities), links=())
         self.counters.count(document, parameters.model)
         return to_service_document(document, result.images)
 
     async def _call(self, method: Any, *arguments: Any) -> Any:
         """Call a deployment, once more if its replica dies; raise the `ApiError` that it returns."""
+        loop = asyncio.get_running_loop()
+        start = loop.time()
         for _ in range(2):
             response = method.remote(*arguments)
             try:
@@ -161,7 +174,11 @@ class Ingress:
             except asyncio.CancelledError:
                 response.cancel()
                 raise
-            except (RayActorError, OutOfMemoryError):
+            except (RayActorError, OutOfMemoryError) as error:
+                if loop.time() - start > self.settings.timeout:  # the replica ended itself
+                    limit = f"{self.settings.timeout:g} seconds (the limit)"
+                    problem = f"Extraction took longer than {limit}. Split the document."
+                    raise ApiError(422, "processing_timeout", problem) from error
                 continue
             if isinstance(result, ApiError):
                 raise result
@@ -183,13 +200,14 @@ class Ingress:
         """Return the models with their labels, and the limits."""
         for name, model in self.models.items():
             if name not in self.labels:
-                self.labels[name] = await self._call(model.labels)
+                self.labels[name] = await self._call(model.short.labels)
         settings = self.settings
         limits = LimitsInfo(
             bytes=settings.max_bytes,
             documents=settings.max_documents,
             pages=settings.max_pages,
             words=settings.max_words,
+            tokens=settings.max_tokens,
             pixels=settings.max_pixels,
             seconds=settings.timeout,
         )

@@ -65,6 +65,7 @@ class LimitsInfo(BaseModel):
     documents: int
     pages: int
     words: int
+    tokens: int
     pixels: int
     seconds: float
 

@@ -23,14 +23,16 @@ class ServiceSettings(BaseModel):
     warm_up: bool = Field(True, description="Compile the models before the first request.")
     ocr: str = Field("auto", validate_default=True)
     api_key_file: Path | None = None
+    allow_anonymous: bool = Field(False, description="Accept requests without a key, if there are no keys.")
     max_queue: int = Field(64, ge=1, description="Maximum documents queued per model, and for the reader.")
     max_bytes: int = Field(20 * 2**20, ge=1, description="Maximum bytes per request.")
     max_documents: int = Field(32, ge=1, description="Maximum documents per request.")
     max_pages: int = Field(20, ge=1, description="Maximum pages per document.")
     max_words: int = Field(20_000, ge=1, description="Maximum words per document.")
+    max_tokens: int = Field(16_384, ge=1, description="Maximum tokens per document.")
     max_pixels: int = Field(50_000_000, ge=1, description="Maximum pixels per image.")
     max_memory: int = Field(2 * 2**30, ge=1, description="Maximum bytes of memory for reading a document.")
-    timeout: float = Field(60, gt=0, description="Seconds to receive a request, and to read a document.")
+    timeout: float = Field(60, gt=0, description="Seconds to receive a request, read a document, and extract from it.")
 
     @field_validator("models")
     @classmethod
@@ -63,7 +65,12 @@ class ServiceSettings(BaseModel):
     @property
     def read_limits(self) -> ReadLimits:
         """The limits on reading a document."""
-        return ReadLimits(max_file_bytes=self.max_bytes, max_pages=self.max_pages, max_pixels=self.max_pixels)
+        return ReadLimits(
+            max_file_bytes=self.max_bytes,
+            max_pages=self.max_pages,
+            max_words=self.max_words,
+            max_pixels=self.max_pixels,
+        )
 
 
 def model_name(model: str) -> str:

@@ -85,10 +85,8 @@ def add_header_footer(document: Document, header_footer: HeaderFooter, generator
     header = _truncate(header_footer.header, generator.uniform(0.5, 1))
     footer = _truncate(header_footer.footer, generator.uniform(0, 1))
     unlabeled, offset = _surround(document, header, footer)
-    entities = [
-        unlabeled.entity(entity.label, [word + offset for word in entity.words]) for entity in document.entities
-    ]
-    return replace(unlabeled, entities=tuple(entities), links=document.links)
+    entities = (unlabeled.move_entity(entity, lambda word: [word + offset]) for entity in document.entities)
+    return replace(unlabeled, entities=tuple(filter(None, entities)), links=document.links)
 
 
 def swap_body(

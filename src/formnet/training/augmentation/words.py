@@ -83,7 +83,7 @@ def _add_ocr_error(text: str, generator: np.random.Generator) -> str:
 
 
 def _drop_words(document: Document, kept: NDArray[np.bool_]) -> Document:
-    """Drop words; entities keep their remaining words."""
+    """Drop words; entities keep their remaining words, and links their remaining entities."""
     if not kept.any():
         return document
     new_index = np.cumsum(kept) - 1
@@ -93,5 +93,10 @@ def _drop_words(document: Document, kept: NDArray[np.bool_]) -> Document:
         pages.append(page.take(np.flatnonzero(kept[start : start + len(page.texts)])))
         start += len(page.texts)
     unlabeled = replace(document, pages=tuple(pages), entities=(), links=())
-    entities = [(entity.label, [int(new_index[w]) for w in entity.words if kept[w]]) for entity in document.entities]
-    return replace(unlabeled, entities=tuple(unlabeled.entity(label, words) for label, words in entities if words))
+    moved = [
+        unlabeled.move_entity(entity, lambda word: [int(new_index[word])] if kept[word] else [])
+        for entity in document.entities
+    ]
+    number = np.cumsum([entity is not None for entity in moved]) - 1
+    links = [(int(number[owner]), int(number[part])) for owner, part in document.links if moved[owner] and moved[part]]
+    return replace(unlabeled, entities=tuple(filter(None, moved)), links=tuple(links))

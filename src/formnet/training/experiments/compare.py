@@ -8,10 +8,10 @@ import numpy as np
 import yaml
 
 from formnet.errors import SettingsError
+from formnet.evaluation.evaluate import headline_f1
 from formnet.training.config import FineTuning, load_settings
 from formnet.training.experiments.trial import (
     for_seed,
-    headline_f1,
     held_out_f1,
     mean_and_std,
     parameter_count,

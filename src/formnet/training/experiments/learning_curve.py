@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from formnet.evaluation.evaluate import headline_f1
 from formnet.training.config import FineTuning
 from formnet.training.data import load_training_data
-from formnet.training.experiments.trial import for_seed, headline_f1, mean_and_std, score_trial
+from formnet.training.experiments.trial import for_seed, mean_and_std, score_trial
 
 #: Maximum factor of the number of epochs for small training sets.
 MAX_EPOCH_FACTOR = 10

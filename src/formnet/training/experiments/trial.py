@@ -9,10 +9,10 @@ import numpy as np
 
 from formnet.datasets import open_corpus
 from formnet.datasets.alignment import with_entities
-from formnet.datasets.near_duplicates import NEAR_DUPLICATE_SHARE, nearest_documents
+from formnet.datasets.near_duplicates import near_duplicates
 from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
-from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
+from formnet.evaluation.evaluate import compute_metrics_without, headline_f1, predict_and_compare
 from formnet.extraction.extractor import Extractor
 from formnet.training.config import FineTuning
 from formnet.training.data import load_training_data, with_segment_boxes
@@ -45,30 +45,19 @@ def held_out_f1(run: FineTuning) -> dict[str, float]:
     return {head: headline_f1(metrics) for head, metrics in heads.items() if metrics["documents"]}
 
 
-def headline_f1(metrics: dict[str, Any]) -> float:
-    """Return F1 of fields where documents have field values, and of entities otherwise."""
-    f1: float = metrics["fields" if "fields" in metrics else "entities"]["f1"]
-    return f1
-
-
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
     """Train, and compute metrics on the test documents in each reading order."""
     extractor = run_trial(run)
     training = [document for spec in run.corpus for document in open_corpus(spec)]
-    nearest = nearest_documents(open_corpus(test), training)
-    near_duplicates = {pair.document for pair in nearest if pair.share >= NEAR_DUPLICATE_SHARE}
+    duplicates = near_duplicates(open_corpus(test), training)
     scores: dict[str, Any] = {}
     for order in orders:
         corpus = open_corpus(test, order)
         documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
         if run.segment_boxes:
             documents = [with_segment_boxes(document) for document in documents]
-        results, scheme = predict_and_compare(extractor, documents)
-        metrics = compute_metrics(results, scheme)
         # Some corpora share near-duplicates between training and test, so the score without them is reported as well.
-        new = [result for result in results if result.document.id not in near_duplicates]
-        unseen = compute_metrics(new, scheme) if len(new) < len(results) else metrics
-        scores[order] = {**metrics, "not_in_training": unseen}
+        scores[order] = compute_metrics_without(predict_and_compare(extractor, documents), duplicates)
     return scores
 
 

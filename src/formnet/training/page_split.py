@@ -1,0 +1,108 @@
+"""Pages that a pre-training run leaves out: held-out documents, excluded ones, and near-duplicates of both."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from formnet.datasets import open_corpus
+from formnet.datasets.near_duplicates import NEAR_DUPLICATE_SHARE, PageIndex
+from formnet.document import Document
+from formnet.io.readers import read
+
+#: Suffix of the id of a page that is a record of its own, as in report.pdf#2 and report_3.
+_PAGE_NUMBER = re.compile(r"[#/_]\d{1,3}$")
+_FILE_SUFFIX = re.compile(r"\.\w{2,4}$")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A page that is not trained on, and why."""
+
+    file: str
+    page: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PageSplit:
+    """Pages to evaluate on, and pages to leave out of training: the former, excluded ones and near-duplicates."""
+
+    held_out: list[Document]
+    left_out: list[LeftOut]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts by reason, and the pages."""
+        reasons = Counter(page.reason.partition(":")[0] for page in self.left_out)
+        return {"counts": dict(reasons), "pages": [[page.file, page.page, page.reason] for page in self.left_out]}
+
+
+def split_pages(files: Sequence[Path], held_out_pages: int, exclude: Sequence[str]) -> PageSplit:
+    """Hold out complete documents from the start of each file, and find the pages to leave out.
+
+    Args:
+        files: Files of pages.
+        held_out_pages: Pages to hold out per file, rounded up to complete documents.
+        exclude: Corpora whose documents, and near-duplicates of their pages, are left out.
+    """
+    excluded = [document for spec in exclude for document in open_corpus(spec)]
+    held_out_ids = [_first_documents(file, held_out_pages) for file in files]
+    held_out = [
+        page
+        for file, ids in zip(files, held_out_ids, strict=True)
+        if ids
+        for page in read_pages(file)
+        if source_id(page.id) in ids
+    ]
+    if not (excluded or held_out):
+        return PageSplit([], [])
+    excluded_ids = {source_id(document.id) for document in excluded}
+    index = PageIndex([*excluded, *held_out])
+    left_out: list[LeftOut] = []
+    for file, ids in zip(files, held_out_ids, strict=True):
+        for page in read_pages(file):
+            reason = _reason(page, ids, excluded_ids, index)
+            if reason:
+                left_out.append(LeftOut(str(file), page.id, reason))
+    # A page of an excluded document must not be evaluated on either.
+    kept = [page for page in held_out if source_id(page.id) not in excluded_ids]
+    return PageSplit(kept, left_out)
+
+
+def _reason(page: Document, held_out: set[str], excluded: set[str], index: PageIndex) -> str | None:
+    """Return why a page is left out; None if it is trained on."""
+    source = source_id(page.id)
+    if source in excluded:
+        return "page of an excluded document"
+    if source in held_out:
+        return "held out"
+    nearest = index.nearest(page)
+    return f"near-duplicate: {nearest.other}" if nearest.share >= NEAR_DUPLICATE_SHARE else None
+
+
+def _first_documents(file: Path, pages: int) -> set[str]:
+    """Return the ids of the first documents of a file, until they have this number of pages."""
+    return {source_id(page.id) for page in islice(read_pages(file), pages)}
+
+
+def source_id(page_id: str) -> str:
+    """Return the id of the document that a page is from, without page number and file suffix.
+
+    >>> source_id("report.pdf#2"), source_id("ffbf0023_4"), source_id("receipt_00068")
+    ('report', 'ffbf0023', 'receipt_00068')
+    """
+    previous = None
+    while previous != page_id:  # a one-page record of a page: report.pdf#2/1
+        previous, page_id = page_id, _PAGE_NUMBER.sub("", page_id)
+    return _FILE_SUFFIX.sub("", page_id)
+
+
+def read_pages(file: Path) -> Iterator[Document]:
+    """Yield the pages of a file as documents of one page each, except those without words."""
+    for document in read(file):
+        for number, page in enumerate(document.pages):
+            if page.texts:
+                yield replace(document, id=f"{document.id}/{number + 1}", pages=(page,), entities=(), links=())
