@@ -231,9 +231,9 @@ def test_box_graph_hundred_thousand_points_scales_quasi_linearly() -> None:
 @pytest.mark.parametrize("far", [(10_000, 2**20), (2**20, 1), (2**20, 2**20)])
 def test_beta_skeleton_line_with_distant_point_is_fast(far: tuple[int, int]) -> None:
     points = np.array([*([i, 0] for i in range(20_000)), far])
-    start = time.perf_counter()
+    start = time.process_time()
     assert beta_skeleton(points).shape[1] >= 20_000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("slope", [0, 1, 3])

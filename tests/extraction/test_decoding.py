@@ -60,10 +60,10 @@ def test_decoding_equals_enumeration_of_paths(seed: int, words: int, scale: floa
 def test_decoding_hundred_thousand_words_is_fast_and_legal() -> None:
     scheme = TagScheme(tuple("abcdef"))
     scores = np.random.default_rng(0).normal(0, 3, (1, 100_000, len(scheme)))
-    start = time.perf_counter()
+    start = time.process_time()
     (path,) = viterbi(scores, np.array([100_000]))
     lattice = forward_backward(scores, np.ones((1, 100_000), np.bool_))
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     assert scheme.is_legal(path)
     assert np.isfinite(lattice.log_total).all()
     assert lattice.forward[:, -1] == pytest.approx(lattice.backward[:, 0])

@@ -17,9 +17,9 @@ HOSTILE_FILES = sorted(file for file in HOSTILE_DIR.rglob("*") if file.is_file()
 
 @pytest.mark.parametrize("file", HOSTILE_FILES, ids=lambda file: f"{file.parent.name}-{file.stem[:8]}")
 def test_read_fuzzer_finding_raises_only_formnet_error(file: Path) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     read_all(file, file.parent.name)
-    assert time.perf_counter() - start < TIMEOUT
+    assert time.process_time() - start < TIMEOUT
 
 
 @pytest.mark.parametrize("parser", PARSERS)
@@ -39,12 +39,12 @@ def test_read_mutated_seed_raises_only_formnet_error(parser: str, tmp_path: Path
     for seed in SEEDS[parser]:
         for name, mutated in mutate(seed, generator):
             file.write_bytes(mutated)
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 read_all(file, parser)
             except Exception as error:
                 raise AssertionError(f"{name} broke the parser") from error
-            assert time.perf_counter() - start < TIMEOUT, name
+            assert time.process_time() - start < TIMEOUT, name
 
 
 def mutate(seed: bytes, generator: np.random.Generator) -> list[tuple[str, bytes]]:

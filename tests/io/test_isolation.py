@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -27,7 +28,7 @@ LIMITS = ReadLimits(max_pages=3)
 def reader() -> Iterator[IsolatedReader]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HELPERS))
-        with IsolatedReader("poison:Engine", LIMITS, IsolationLimits(timeout=5, memory=2**29)) as opened:
+        with IsolatedReader("poison:Engine", LIMITS, IsolationLimits(timeout=60, memory=2**29)) as opened:
             yield opened
 
 
@@ -53,19 +54,27 @@ def test_isolated_reader_returns_the_same_documents(reader: IsolatedReader, tmp_
     ("color", "error", "message"),
     [
         (CRASH, DocumentError, "crashed the process that read it"),
-        (HANG, LimitError, "reading took longer than 5 seconds"),
+        (HANG, LimitError, "reading took longer than 4 seconds"),
         (MEMORY, LimitError, "reading took more than 512 MiB of memory"),
     ],
 )
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux only")
 def test_isolated_reader_goes_on_after_a_harmful_file(
-    color: tuple[int, int, int], error: type[FormNetError], message: str, reader: IsolatedReader, tmp_path: Path
+    color: tuple[int, int, int],
+    error: type[FormNetError],
+    message: str,
+    reader: IsolatedReader,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     draw(color).save(tmp_path / "bad.png")
     draw(HARMLESS).save(tmp_path / "good.png")
+    if color == HANG:
+        monkeypatch.setattr(reader, "isolation", replace(reader.isolation, timeout=4))
     with pytest.raises(error, match=rf"bad\.png: {message}"):
         read_one(reader, tmp_path / "bad.png")
+    monkeypatch.undo()
     assert read_one(reader, tmp_path / "good.png").texts == ("acme", "total", "9.00")
 
 
@@ -105,6 +114,25 @@ def test_isolated_reader_timeout_is_per_page_with_ocr(tmp_path: Path, monkeypatc
         start = time.monotonic()
         assert len(read_one(reader, tmp_path / "scan.tiff").pages) == 4
         assert time.monotonic() - start > 1.5
+
+
+@pytest.mark.slow
+def test_start_of_the_process_does_not_count_as_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import time\ntime.sleep(3)")
+    (tmp_path / "one.jsonl").write_text(json.dumps(next(iter(documents(1))).to_json()))
+    monkeypatch.syspath_prepend(tmp_path)
+    with IsolatedReader(isolation=IsolationLimits(timeout=2)) as reader:
+        start = time.monotonic()
+        read_one(reader, tmp_path / "one.jsonl")
+        assert time.monotonic() - start > 2
+
+
+def test_reader_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os\nos._exit(3)")
+    (tmp_path / "one.jsonl").write_text(json.dumps(next(iter(documents(1))).to_json()))
+    monkeypatch.syspath_prepend(tmp_path)
+    with IsolatedReader() as reader, pytest.raises(FormNetError, match=r"one\.jsonl: not read, because the process"):
+        read_one(reader, tmp_path / "one.jsonl")
 
 
 def test_isolated_reader_replaces_process_after_many_files(

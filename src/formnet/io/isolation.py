@@ -32,7 +32,11 @@ from formnet.io.readers.jsonl import from_json
 MAX_FILES = 1000
 #: Maximum bytes of a message. Documents within the read limits are smaller.
 MAX_MESSAGE_BYTES = 2**30
-#: Message after each page that OCR has read.
+#: Seconds that the child process may take to start, which do not count as reading.
+START_TIMEOUT = 300.0
+#: First message, when modules are imported and requested models are loaded.
+_READY = {"ready": True}
+#: Message when an OCR engine is loaded, and after each page that it has read.
 _PROGRESS = {"progress": True}
 #: Environment variables that the child does not need.
 _SECRETS = ("FORMNET_API_KEYS", "RAY_AUTH_TOKEN")
@@ -92,6 +96,7 @@ class IsolatedReader:
         try:
             request = {"path": str(path), "single": single, "images": images}
             self._child.connection.send_bytes(json.dumps(request).encode())
+            self._await_start(path)
             while True:
                 message = self._receive(path)
                 is_idle = not message or message.get("ends_file", False)
@@ -118,11 +123,25 @@ class IsolatedReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _await_start(self, path: str | Path) -> None:
+        """Wait until the process is ready for its first file."""
+        if self._child.files > 1:
+            return
+        is_ready = False
+        with suppress(OSError, EOFError):
+            is_ready = self._child.connection.poll(START_TIMEOUT) and self._receive_any() == _READY
+        if not is_ready:
+            raise FormNetError(f"{path}: not read, because the process that reads files did not start. Try again.")
+
+    def _receive_any(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._child.connection.recv_bytes(MAX_MESSAGE_BYTES))
+        return message
+
     def _receive(self, path: str | Path) -> dict[str, Any]:
         """Wait for the next message; it is empty at the end of the file."""
         deadline = monotonic() + self.isolation.timeout
         while self._child.connection.poll(max(deadline - monotonic(), 0)):
-            message: dict[str, Any] = json.loads(self._child.connection.recv_bytes(MAX_MESSAGE_BYTES))
+            message = self._receive_any()
             if message != _PROGRESS:
                 return message
             if self.isolation.per_page:
@@ -206,12 +225,15 @@ def set_memory_limit(size: int | None) -> None:
 
 def _serve(connection: Connection) -> None:
     """Read files as they are requested, in the child process."""
+    import formnet.io.readers  # noqa: F401 - before the first file, whose time is limited
+
     settings = json.loads(connection.recv_bytes())
     limits, isolation = ReadLimits(**settings["limits"]), IsolationLimits(**settings["isolation"])
     engine = _LazyEngine(settings["ocr"], isolation, connection)
     if settings["preload_ocr"]:
         engine.preload()
     with suppress(EOFError, BrokenPipeError):  # the parent is gone or has closed the connection
+        connection.send_bytes(json.dumps(_READY).encode())
         while True:
             request = json.loads(connection.recv_bytes())
             for message in _read(request, engine, limits, isolation):
@@ -285,9 +307,10 @@ class _LazyEngine:
 
     def read(self, image: Image.Image) -> OcrResult:
         """Recognize the words of an image, and report progress."""
-        result = self._load().read(image)
-        self.connection.send_bytes(json.dumps(_PROGRESS).encode())
-        _start_timer(self.isolation)
+        engine = self._load()
+        self._report_progress()
+        result = engine.read(image)
+        self._report_progress()
         return result
 
     def preload(self) -> None:
@@ -295,6 +318,10 @@ class _LazyEngine:
         with suppress(Exception):
             self._load().read(Image.new("RGB", (64, 64), "white"))
         set_memory_limit(None)
+
+    def _report_progress(self) -> None:
+        self.connection.send_bytes(json.dumps(_PROGRESS).encode())
+        _start_timer(self.isolation)
 
     def _load(self) -> OcrEngine:
         if self.engine is None:

@@ -190,10 +190,10 @@ def test_find_any_word_sequence_returns_match(words: list[str], draw: st.DataObj
 
 def test_find_long_values_returns_quickly() -> None:
     document = make_page("a few words")
-    start = time.perf_counter()
+    start = time.process_time()
     for value in (" " * 5_000 + "x", "1" * 100_000, "1," * 50_000, "- " * 10_000, "jan" * 10_000, "x" * 1_000_000):
         assert isinstance(find(document, value), Miss)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ def test_normalize_generated_date_returns_same_date(day: date) -> None:
 
 
 def test_normalize_long_text_returns_none_quickly() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for text in (
         "1" * 100_000,
         "1," * 50_000,
@@ -223,7 +223,7 @@ def test_normalize_long_text_returns_none_quickly() -> None:
         for label in ("", "total", "date", "contract_num", text):
             assert normalize(text, label) is None
             normalize(text[:MAX_VALUE_LENGTH], label)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_normalize_long_s_in_month_returns_date() -> None:

@@ -96,10 +96,10 @@ def test_read_hocr_malformed_html_takes_linear_time(unit: str, tmp_path: Path) -
 def test_read_hocr_repeated_class_attribute_takes_linear_time(tmp_path: Path) -> None:
     file = tmp_path / "a.hocr"
     file.write_text("<html><div class='ocr_page'>" + "class=" * 20_000)
-    start = time.perf_counter()
+    start = time.process_time()
     with suppress(DocumentError):
         list(read(file))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_read_hocr_character_reference_of_many_digits_raises(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ HELPERS = Path(__file__).parents[2] / "helpers"
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    settings = ServiceSettings(ocr="poison:Engine", max_pages=2, max_words=50, timeout=4)
+    settings = ServiceSettings(ocr="poison:Engine", max_pages=2, max_words=50, timeout=8)
     reader = Reader(settings)
     yield reader
     reader.close()
@@ -58,7 +58,7 @@ def test_read_errors_refer_to_the_name_of_the_upload(reader: Reader, tmp_path: P
         ("words.pdf", text_pdf([("a a a",) * 17]), 413, "words.pdf: 51 words (limit 50)"),
         ("two.jsonl", lines.encode(), 422, "two.jsonl: holds several documents"),
         ("crash.png", png(CRASH, tmp_path), 422, "crash.png: crashed the process that read it"),
-        ("hang.png", png(HANG, tmp_path), 422, "hang.png: reading took longer than 4 seconds (the limit)"),
+        ("hang.png", png(HANG, tmp_path), 422, "hang.png: reading took longer than 8 seconds (the limit)"),
     ):
         error = read(reader, name, content)
         assert isinstance(error, ApiError), name
