@@ -120,10 +120,11 @@ def test_options_day_first_comes_from_model_or_argument(extractor: Extractor, mo
     assert entity_output(extractor.options.apply(date)).model_dump()["value"]["value"] == "2018-03-04"
 
 
-def test_iter_entities_options_apply_per_document(extractor: Extractor, pdf: Path) -> None:
+def test_iter_annotations_options_apply_per_document(extractor: Extractor, pdf: Path) -> None:
     document = read_one(pdf)
     options = [ExtractionOptions(), ExtractionOptions(min_score=1.0)]
-    entities = dict(extractor.iter_entities([document, document], options=options))
-    assert not any(entity.review for entity in entities[0])
-    assert [entity.review for entity in entities[1]] == [entity.score < 1 for entity in entities[1]]
-    assert any(entity.review for entity in entities[1])
+    annotations = dict(extractor.iter_annotations([document, document], options=options))
+    first, second = annotations[0].entities, annotations[1].entities
+    assert not any(entity.review for entity in first)
+    assert [entity.review for entity in second] == [entity.score < 1 for entity in second]
+    assert any(entity.review for entity in second)

@@ -62,6 +62,7 @@ class Entity:
     review: bool = False  # whether a person should check it
     key_words: tuple[int, ...] = ()  # those words that are the printed caption, such as "TOTAL (RM)"
     key_text: str = ""
+    link_score: float | None = None  # calibrated probability of the link to its owner
 
     def __repr__(self) -> str:
         score = "" if self.score is None else f", {self.score:.3f}"

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from formnet.encoding.encoder import EncodedDocument
+from formnet.encoding.encoder import EncodedDocument, EncodedStructure
 from formnet.errors import DocumentError
 
 #: Padding value of token, word and neighbor indices, and of labels.
@@ -45,7 +45,30 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
         if len(tags) < len(documents):
             raise DocumentError("the batch contains both labeled and unlabeled documents.")
         batch["labels"] = _pad(tags, num_words, IGNORE_INDEX)
+    structures = [d.structure for d in documents if d.structure is not None]
+    if len(structures) == len(documents):
+        batch["structure"] = _collate_structures(structures, num_words)
     return batch
+
+
+def _collate_structures(structures: Sequence[EncodedStructure], num_words: int) -> dict[str, Tensor]:
+    """Pad targets to the same numbers of words W, parts L and owners C; see `StructureTargets`."""
+    num_parts = max(len(s.parts) for s in structures)
+    num_owners = max(s.owners.shape[1] for s in structures)
+
+    def widen(array: NDArray[Any], filler: float) -> NDArray[Any]:
+        padding = [(0, 0), (0, num_owners - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
+        return np.pad(array, padding, constant_values=filler)
+
+    # "No owner" comes after the last candidate.
+    owner = [np.where(s.owner == s.owners.shape[1], num_owners, s.owner) for s in structures]
+    return {
+        "keys": _pad([s.keys for s in structures], num_words, IGNORE_INDEX),
+        "parts": _pad([s.parts for s in structures], num_parts, PADDING_INDEX),
+        "owners": _pad([widen(s.owners, PADDING_INDEX) for s in structures], num_parts, PADDING_INDEX),
+        "pair_features": _pad([widen(s.pair_features, 0.0) for s in structures], num_parts, 0.0),
+        "owner": _pad(owner, num_parts, IGNORE_INDEX),
+    }
 
 
 def uncollate(batch: Batch) -> list[EncodedDocument]:

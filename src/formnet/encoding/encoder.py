@@ -1,6 +1,8 @@
 """Encode a document as arrays: tokens with boxes, words with neighbors, and the mapping between them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +11,39 @@ from tokenizers import Tokenizer
 from formnet.document import Document
 from formnet.document.tags import TagScheme
 from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBORS, NODE_FEATURES, neighbors, page_graph
+from formnet.encoding.links import link_candidates
 from formnet.encoding.tokenizer import padding_id, tokenize_words
 
 #: Length of the longer side of every page; the other side keeps the aspect ratio.
 PAGE_UNITS = 1000.0
 #: Vertical gap between stacked pages.
 PAGE_GAP = 100.0
+
+
+class StructureScheme(NamedTuple):
+    """Which structure a corpus labels: captions, and links between entities with these labels of owner and part."""
+
+    has_keys: bool
+    link_labels: frozenset[tuple[str, str]]
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Document]) -> "StructureScheme":
+        """Return the structure that occurs in documents."""
+        has_keys, pairs = False, set()
+        for document in documents:
+            has_keys = has_keys or any(entity.key_words for entity in document.entities)
+            pairs |= {(document.entities[owner].label, document.entities[part].label) for owner, part in document.links}
+        return cls(has_keys, frozenset(pairs))
+
+
+class EncodedStructure(NamedTuple):
+    """Captions and links of a labeled document as `formnet.modeling.links.StructureTargets`, without padding."""
+
+    keys: NDArray[np.int64]  # [W]
+    parts: NDArray[np.int64]  # [L]
+    owners: NDArray[np.int64]  # [L, C]
+    pair_features: NDArray[np.float32]  # [L, C, F]
+    owner: NDArray[np.int64]  # [L]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +59,7 @@ class EncodedDocument:
     neighbors: NDArray[np.int64]  # [W, 8] word indices, padded with −1
     edge_features: NDArray[np.float32]  # [W, 8, 11]
     tags: NDArray[np.int64] | None = None  # [W]
+    structure: "EncodedStructure | None" = None
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -48,11 +78,13 @@ class EncodedDocument:
 class Encoder:
     """Encode documents as arrays with a tokenizer and, for labeled documents, a tag scheme.
 
-    Documents are never truncated, whatever their length.
+    Documents are never truncated, whatever their length. With `structure`, captions and links are encoded, too.
     """
 
-    def __init__(self, tokenizer: Tokenizer, scheme: TagScheme | None = None) -> None:
-        self.tokenizer, self.scheme = tokenizer, scheme
+    def __init__(
+        self, tokenizer: Tokenizer, scheme: TagScheme | None = None, structure: "StructureScheme | None" = None
+    ) -> None:
+        self.tokenizer, self.scheme, self.structure = tokenizer, scheme, structure
         self.padding_id = padding_id(tokenizer)
 
     def __call__(self, document: Document) -> EncodedDocument:
@@ -69,7 +101,26 @@ class Encoder:
             neighbor_table,
             edge_features,
             None if self.scheme is None else self.scheme.document_tags(document),
+            None if self.structure is None else encode_structure(document, self.structure),
         )
+
+
+def encode_structure(document: Document, scheme: "StructureScheme") -> EncodedStructure:
+    """Encode the captions and links of a document's entities."""
+    keys = np.full(document.num_words, -1, np.int64)
+    if scheme.has_keys:
+        for entity in document.entities:
+            keys[list(entity.words)] = 0
+            keys[list(entity.key_words)] = 1
+    candidates = link_candidates(document, scheme.link_labels)
+    first_words = np.array([entity.words[0] for entity in document.entities] + [-1], np.int64)
+    return EncodedStructure(
+        keys,
+        first_words[candidates.parts],
+        first_words[candidates.owners],
+        candidates.features,
+        candidates.targets(document.links),
+    )
 
 
 def stack_page_boxes(document: Document) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,12 @@ from formnet.evaluation.entities import (
     word_counts,
 )
 from formnet.evaluation.fields import are_correct, field_counts, printed_counts
+from formnet.evaluation.links import Links, score_links
+from formnet.evaluation.trees import TreeScores, cord_schema, text_tree
 from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.extractor import Extractor
+from formnet.extraction.links import links_by_position
+from formnet.extraction.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class DocumentResult:
     document: Document
     predicted: Sequence[Entity]
     gold: Sequence[Span]
+    links: Links = ()  # between predicted entities
+    gold_links: Links = ()  # predicted between the labeled entities
 
     @property
     def counts(self) -> Counts:
@@ -71,10 +77,17 @@ def predict_and_compare(
     if head is None:
         head = extractor.head_for({entity.label for document in documents for entity in document.entities})
     scheme = extractor.heads[head]
-    predicted = extractor.entities(documents, head)
+    predicted = dict(extractor.iter_annotations(documents, head))
+    gold_links = extractor.link_entities(documents, head) if extractor.predicts_links(head) else [[] for _ in documents]
     results = [
-        DocumentResult(document, entities, gold_spans(document, scheme))
-        for document, entities in zip(documents, predicted, strict=True)
+        DocumentResult(
+            document,
+            predicted[i].entities,
+            gold_spans(document, scheme),
+            predicted[i].links,
+            [(owner, part) for owner, part, _ in gold_links[i]],
+        )
+        for i, document in enumerate(documents)
     ]
     return EvaluationResult(results, scheme, extractor.calibration(head))
 
@@ -135,8 +148,38 @@ def compute_metrics(
             "attainable": proportion(attainable, gold),
             "printed": sum_counts(printed).to_json(),
         }
+    if any(result.document.links for result in results) and any(result.gold_links for result in results):
+        metrics["structure"] = structure_metrics(results, scheme)
     metrics["calibration"] = _calibration_metrics(results, counts, scheme, calibration)
     return metrics
+
+
+def structure_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> dict[str, Any]:
+    """Score links between predicted and between labeled entities, and trees if the labels are those of CORD."""
+    metrics: dict[str, Any] = {
+        "links": score_links((r.document, r.predicted, r.links) for r in results),
+        "links_entities_given": score_links((r.document, r.document.entities, r.gold_links) for r in results),
+    }
+    schema = cord_schema()
+    if set(scheme.entity_types) == set(schema.by_label):
+        rule = [links_by_position(r.document.entities, schema) for r in results]
+        metrics["rule_entities_given"] = score_links(
+            (r.document, r.document.entities, links) for r, links in zip(results, rule, strict=True)
+        )
+        for name, predicted in (
+            ("trees", [replace(r.document, entities=tuple(r.predicted), links=tuple(r.links)) for r in results]),
+            ("trees_by_rule", [_linked_by_rule(r, schema) for r in results]),
+        ):
+            scores = TreeScores()
+            for result, document in zip(results, predicted, strict=True):
+                scores.add(text_tree(document, schema), text_tree(result.document, schema))
+            metrics[name] = scores.to_json()
+    return metrics
+
+
+def _linked_by_rule(result: DocumentResult, schema: Schema) -> Document:
+    links = tuple(links_by_position(result.predicted, schema))
+    return replace(result.document, entities=tuple(result.predicted), links=links)
 
 
 def compute_metrics_without(evaluated: EvaluationResult, excluded: Collection[str]) -> dict[str, Any]:

@@ -20,8 +20,10 @@ from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer, tokenize_words
 from formnet.errors import LimitError, SettingsError
+from formnet.extraction.annotations import Annotations
 from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.decoding import decode
+from formnet.extraction.links import BatchScores, StructureScores, predict_links, split_key
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import check_single_format, find_model
 from formnet.extraction.task import read_heads
@@ -120,40 +122,77 @@ class Extractor:
         return read_one(path, self.ocr, self.limits)
 
     def annotate(self, documents: Iterable[Document], drop_below: float = 0.0, chunk: int = 64) -> Iterator[Document]:
-        """Yield documents with predicted entities, except those with a lower score, instead of their own."""
+        """Yield documents with predicted annotations instead of their own, without entities of a lower score."""
         stream = iter(documents)
         while batch := list(islice(stream, chunk)):
-            entities = dict(self.iter_entities(batch))
+            annotations = dict(self.iter_annotations(batch))
             for i, document in enumerate(batch):
-                kept = tuple(entity for entity in entities[i] if (entity.score or 0) >= drop_below)
-                yield replace(document, entities=kept, links=())
+                yield annotations[i].drop_below(drop_below).apply_to(document)
 
     def entities(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:
         """Return each document's entities in reading order, of all heads or of one."""
-        entities = dict(self.iter_entities(documents, head))
-        return [entities[i] for i in range(len(documents))]
+        annotations = dict(self.iter_annotations(documents, head))
+        return [annotations[i].entities for i in range(len(documents))]
 
-    def iter_entities(
+    def iter_annotations(
         self,
         documents: Sequence[Document],
         head: str | None = None,
         options: Sequence[ExtractionOptions] | None = None,
-    ) -> Iterator[tuple[int, list[Entity]]]:
-        """Yield each document's index and entities as batches finish, longest documents first."""
+    ) -> Iterator[tuple[int, Annotations]]:
+        """Yield each document's index and annotations as batches finish, longest documents first."""
         if head is not None and head not in self.heads:
             raise SettingsError(f"the model has no head {head!r}. Its heads are {', '.join(map(repr, self.heads))}.")
         for indices, scores in self._score_batches(documents):
             batch = [documents[i] for i in indices]
-            results: list[list[Entity]] = [[] for _ in batch]
-            for name, head_scores in self.split_heads(scores).items():
-                if head in (None, name):
-                    for entities, found in zip(results, self.decode(name, head_scores, batch), strict=True):
-                        entities += found
-            for i, entities in zip(indices, results, strict=True):
+            by_head = {
+                name: self.decode(name, head_scores, batch)
+                for name, head_scores in self.split_heads(scores.tags).items()
+                if head in (None, name)
+            }
+            for row, i in enumerate(indices):
                 chosen = self.options if options is None else options[i]
                 if chosen.day_first is None:
                     chosen = replace(chosen, day_first=self.options.day_first)
-                yield i, [chosen.apply(entity) for entity in sorted(entities, key=lambda entity: entity.words)]
+                found = {name: entities[row] for name, entities in by_head.items()}
+                annotations = self.add_structure(batch[row], found, scores.document(row))
+                yield i, annotations._replace(entities=[chosen.apply(entity) for entity in annotations.entities])
+
+    def add_structure(
+        self, document: Document, entities: Mapping[str, Sequence[Entity]], scores: StructureScores
+    ) -> Annotations:
+        """Split captions from values, sort the entities of all heads, and link those of each head."""
+        task = self.model.config.get_task()
+        labeled = [
+            (split_key(document, entity, scores.keys) if head in task.key_heads else entity, head)
+            for head, found in entities.items()
+            for entity in found
+        ]
+        labeled.sort(key=lambda pair: pair[0].words)
+        annotations = Annotations([entity for entity, _ in labeled], [])
+        for head in task.link_labels:
+            numbers = [number for number, (_, own_head) in enumerate(labeled) if own_head == head]
+            own = replace(document, entities=tuple(labeled[number][0] for number in numbers), links=())
+            links = self._predict_links(head, own, scores)
+            annotations = annotations.add_links((numbers[owner], numbers[part], score) for owner, part, score in links)
+        return annotations
+
+    def link_entities(self, documents: Sequence[Document], head: str) -> list[list[tuple[int, int, float]]]:
+        """Predict the links between the entities that documents already have: owner, part and score."""
+        links: list[list[tuple[int, int, float]]] = [[] for _ in documents]
+        for indices, scores in self._score_batches(documents):
+            for row, i in enumerate(indices):
+                links[i] = self._predict_links(head, documents[i], scores.document(row))
+        return links
+
+    def _predict_links(self, head: str, document: Document, scores: StructureScores) -> list[tuple[int, int, float]]:
+        task, link_head = self.model.config.get_task(), self.model.link_head
+        pairs = {(owner, part) for owner, part in task.link_labels.get(head, ())}
+        if not pairs or link_head is None or scores.link_terms is None:
+            return []
+        calibration = LabelCalibration(**task.link_calibration.get(head, {}))
+        links = predict_links(document, pairs, link_head, scores.link_terms)
+        return [(owner, part, calibration.calibrate(score)) for owner, part, score in links]
 
     def count_tokens(self, document: Document) -> int:
         """Count the tokens of a document; raise `LimitError` if it has too many to extract from."""
@@ -201,6 +240,10 @@ class Extractor:
         """Return whether a document has one value per label of this head, as keyed-in values do."""
         return head in self.model.config.get_task().single_value_heads
 
+    def predicts_links(self, head: str) -> bool:
+        """Return whether the model links the entities of this head."""
+        return bool(self.model.config.get_task().link_labels.get(head))
+
     def calibration(self, head: str) -> dict[str, LabelCalibration]:
         """Return the calibration of a head by label; empty if the model is not calibrated."""
         by_label = self.model.config.get_task().calibration.get(head, {})
@@ -219,7 +262,7 @@ class Extractor:
         """Compute tag scores before calibration: [W, T] per document."""
         results: list[Scores] = [np.empty(0, np.float32)] * len(documents)
         for indices, scores in self._score_batches(documents):
-            for i, row in zip(indices, scores, strict=True):
+            for i, row in zip(indices, scores.tags, strict=True):
                 results[i] = row[: documents[i].num_words]
         return results
 
@@ -249,8 +292,8 @@ class Extractor:
         gc.collect()
         gc.freeze()
 
-    def _score_batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], Scores]]:
-        """Yield batches of documents of similar length: their indices, and their scores [B, W, T]."""
+    def _score_batches(self, documents: Sequence[Document]) -> Iterator[tuple[list[int], BatchScores]]:
+        """Yield batches of documents of similar length: their indices and scores."""
         model = self.model if isinstance(self.model, FormNetForTokenClassification) and self.model.training else None
         if model:  # called during training
             model.eval()
@@ -259,9 +302,8 @@ class Extractor:
             for indices in buckets([len(document) for document in encoded], self.max_batch_tokens):
                 batch = self._collate([encoded[i] for i in indices])
                 with torch.inference_mode(), torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16):
-                    logits = self.model(**batch).logits
-                assert logits is not None
-                yield indices, logits.float().cpu().numpy()
+                    output = self.model(**batch)
+                yield indices, BatchScores(*map(_to_numpy, (output.logits, output.key_logits, output.link_terms)))
         finally:
             if model:
                 model.train()
@@ -275,6 +317,10 @@ class Extractor:
     def _collate(self, encoded: Sequence[EncodedDocument]) -> dict[str, Tensor]:
         batch = collate(encoded, self.encoder.padding_id)
         return {name: tensor.to(self.model.device) for name, tensor in batch.items() if name != "ids"}
+
+
+def _to_numpy(tensor: Tensor | None) -> Any:
+    return None if tensor is None else tensor.float().cpu().numpy()
 
 
 def _page_with(words: int) -> Document:

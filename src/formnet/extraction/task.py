@@ -6,6 +6,7 @@ from typing import Any
 from transformers import PreTrainedConfig
 
 from formnet.document.tags import TagScheme
+from formnet.encoding import StructureScheme
 from formnet.errors import SettingsError
 from formnet.modeling.configuration import Task
 
@@ -36,17 +37,22 @@ def label_config(
     *,
     label_all_occurrences: bool = False,
     day_first: bool | None = None,
+    structure: Mapping[str, StructureScheme] | None = None,
 ) -> dict[str, Any]:
-    """Return the configuration entries for heads and their tags; a single head has no name."""
+    """Return the configuration entries for heads, their tags and their structure; a single head has no name."""
+    structure = structure or {}
     if len(heads) == 1:
         (scheme,) = heads.values()
         names = list(scheme.names)
         single_value_heads = [""] if single_value_heads else []
+        structure = dict(zip([""], structure.values(), strict=False))
     else:
         names = [f"{head}/{name}" for head, scheme in heads.items() for name in scheme.names]
     task = Task(
         heads={head: len(scheme) for head, scheme in heads.items()} if len(heads) > 1 else {},
         single_value_heads=list(single_value_heads),
+        key_heads=[head for head, part in structure.items() if part.has_keys],
+        link_labels={head: sorted(map(list, part.link_labels)) for head, part in structure.items() if part.link_labels},
         label_all_occurrences=label_all_occurrences,
         day_first=day_first,
     )

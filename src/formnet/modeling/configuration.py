@@ -28,6 +28,9 @@ class Task:
     single_value_heads: list[str] = field(default_factory=list)  # heads whose labels have one value per document
     label_all_occurrences: bool = False  # whether such values were labeled wherever they occur, or in one place
     day_first: bool | None = None  # how 03/04/2019 is read; None if unknown
+    key_heads: list[str] = field(default_factory=list)  # heads whose entities contain printed captions
+    link_labels: dict[str, list[list[str]]] = field(default_factory=dict)  # per head, labels of owners and their parts
+    link_calibration: dict[str, dict[str, float | None]] = field(default_factory=dict)  # per head, as below
     #: Per head and label, what `extraction.calibration.LabelCalibration` takes.
     calibration: dict[str, dict[str, dict[str, float | None]]] = field(default_factory=dict)
 
@@ -71,6 +74,9 @@ class FormNetConfig(PreTrainedConfig):
     initial_gate: float = 1.0  # factor of super-tokens
     classifier_dropout: float = 0.1
     loss: str = "token"  # one of LOSSES
+    key_head: bool = False  # whether captions are separated from values
+    link_size: int = 0  # size of the link head; 0 if there is none
+    pair_features: int = 16
     task: dict[str, Any] | None = None  # `Task` as JSON
 
     def __post_init__(self, **kwargs: Any) -> None:

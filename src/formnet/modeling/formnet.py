@@ -37,6 +37,7 @@ from formnet.modeling.attention.tiled import tiled_attention
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.crf import crf_loss
 from formnet.modeling.dropout import Dropout
+from formnet.modeling.links import LinkHead, StructureTargets, link_loss
 
 IGNORE_INDEX = -100  # label of words and tokens without a loss
 
@@ -498,8 +499,16 @@ def divide_by_labels(total: Tensor, labels: Tensor, count: Tensor | int | None) 
     return total / torch.as_tensor((labels >= 0).sum() if count is None else count).clamp(min=1)
 
 
+@dataclass
+class FormNetTokenClassifierOutput(TokenClassifierOutput):
+    """Tag scores [B, W, T] and, with the heads for structure, key scores [B, W] and link terms [B, W, 2P]."""
+
+    key_logits: Tensor | None = None
+    link_terms: Tensor | None = None
+
+
 class FormNetForTokenClassification(FormNetPreTrainedModel):
-    """BIOES tags for words, predicted at each word's first token.
+    """BIOES tags for words, predicted at each word's first token; optionally captions and links between entities.
 
     With several heads (`config.task`), each document has labels for one of them, `head` [B], numbered within that head.
     """
@@ -509,6 +518,9 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         self.formnet = FormNetModel(config)
         self.dropout = Dropout(config.classifier_dropout)
         self.classifier = nn.Linear(config.hidden_size, config.num_labels or 2)
+        self.key_classifier = nn.Linear(config.hidden_size, 1) if config.key_head else None
+        size = config.link_size
+        self.link_head = LinkHead(config.hidden_size, size, config.pair_features) if size else None
         self.post_init()
 
     def forward(
@@ -517,14 +529,19 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         labels: Tensor | None = None,
         head: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
+        structure: StructureTargets | None = None,
         **inputs: Any,
-    ) -> TokenClassifierOutput:
+    ) -> FormNetTokenClassifierOutput:
         """Compute tag scores [B, W, T] and, given labels [B, W], the loss that the configuration names."""
         states = self.formnet(**inputs).last_hidden_state
         at_word = first_token.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
-        logits = self.classifier(self.dropout(states.gather(1, at_word)))
+        words = self.dropout(states.gather(1, at_word))
+        logits = self.classifier(words)
+        key_logits = None if self.key_classifier is None else self.key_classifier(words)[..., 0]
+        link_terms = None if self.link_head is None else self.link_head.project(words)
+        output = FormNetTokenClassifierOutput(logits=logits, key_logits=key_logits, link_terms=link_terms)
         if labels is None:
-            return TokenClassifierOutput(logits=logits)
+            return output
         if self.config.loss == "crf":
             loss = self.crf_loss(logits, labels, head, num_items_in_batch)
         elif self.config.loss == "all_tokens":
@@ -532,7 +549,23 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         else:
             targets, scores = self.restrict_to_head(labels, logits, head)
             loss = mean_loss(scores.flatten(0, 1), targets.flatten(), num_items_in_batch)
-        return TokenClassifierOutput(loss=loss, logits=logits)
+        if structure is not None:
+            loss = loss + divide_by_labels(self.structure_loss(output, structure), labels, num_items_in_batch)
+        output.loss = loss  # type: ignore[assignment]
+        return output
+
+    def structure_loss(self, output: FormNetTokenClassifierOutput, targets: StructureTargets) -> Tensor:
+        """Sum the losses of captions, over the words of entities, and of links, over the parts."""
+        assert output.logits is not None
+        total = output.logits.new_zeros(())
+        if output.key_logits is not None:
+            known = targets["keys"] >= 0
+            keys, scores = targets["keys"][known].float(), output.key_logits[known].float()
+            total = total + F.binary_cross_entropy_with_logits(scores, keys, reduction="sum")
+        if self.link_head is not None and output.link_terms is not None:
+            pairs = targets["parts"], targets["owners"], targets["pair_features"]
+            total = total + link_loss(self.link_head(output.link_terms, *pairs), targets["owner"])
+        return total
 
     @property
     def head_sizes(self) -> list[int]:

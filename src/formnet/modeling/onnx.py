@@ -9,15 +9,18 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.export import Dim
-from transformers.modeling_outputs import TokenClassifierOutput
 
 from formnet.errors import SettingsError
 from formnet.modeling.configuration import FormNetConfig
-from formnet.modeling.formnet import FormNetForTokenClassification
+from formnet.modeling.formnet import FormNetForTokenClassification, FormNetTokenClassifierOutput
+from formnet.modeling.links import LinkHead
 
 ONNX_NAME = "model.onnx"
+#: The part of the link head that scores pairs of entities, which are known only after decoding.
+LINK_HEAD_NAME = "links.safetensors"
 #: Inputs in order, with their leading dimensions: B documents, N tokens, W words.
 INPUTS = {
     "input_ids": "BN",
@@ -50,14 +53,19 @@ class OnnxModel:
         except Exception as error:  # onnxruntime's exceptions have no common base class
             raise SettingsError(f"{folder / ONNX_NAME}: cannot load the ONNX model: {error}") from error
         self.input_names = [node.name for node in self.session.get_inputs()]
+        self.output_names = [node.name for node in self.session.get_outputs()]
+        self.link_head = _load_link_head(self.config, folder)
 
     def __reduce__(self) -> tuple[type["OnnxModel"], tuple[Path]]:
         return OnnxModel, (self.folder,)
 
-    def __call__(self, **batch: Tensor) -> TokenClassifierOutput:
-        """Compute tag scores [B, W, T]."""
-        (scores,) = self.session.run(["scores"], {name: batch[name].numpy() for name in self.input_names})
-        return TokenClassifierOutput(logits=torch.from_numpy(scores))
+    def __call__(self, **batch: Tensor) -> FormNetTokenClassifierOutput:
+        """Compute tag scores [B, W, T] and, with heads for structure, their scores."""
+        arrays = self.session.run(self.output_names, {name: batch[name].numpy() for name in self.input_names})
+        outputs = dict(zip(self.output_names, map(torch.from_numpy, arrays), strict=True))
+        return FormNetTokenClassifierOutput(
+            logits=outputs["scores"], key_logits=outputs.get("key_scores"), link_terms=outputs.get("link_terms")
+        )
 
 
 def export_onnx(model: FormNetForTokenClassification, folder: Path, *, int8: bool = False) -> Path:
@@ -76,6 +84,8 @@ def export_onnx(model: FormNetForTokenClassification, folder: Path, *, int8: boo
         model.formnet.attention_backend = backend
     target = folder / ONNX_NAME
     model.config.save_pretrained(folder)
+    if model.link_head is not None:
+        save_file(model.link_head.state_dict(), folder / LINK_HEAD_NAME)
     if not int8:
         program.save(target, external_data=False)
         return target
@@ -104,9 +114,9 @@ class _PositionalInputs(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        scores: Tensor = self.model(**dict(zip(INPUTS, inputs, strict=True))).logits
-        return scores
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        output = self.model(**dict(zip(INPUTS, inputs, strict=True)))
+        return tuple(tensor for tensor in (output.logits, output.key_logits, output.link_terms) if tensor is not None)
 
 
 def _trace(model: FormNetForTokenClassification) -> Any:
@@ -121,11 +131,23 @@ def _trace(model: FormNetForTokenClassification) -> Any:
             _PositionalInputs(model),
             _example(model.config.node_features, model.config.edge_features),
             input_names=list(INPUTS),
-            output_names=["scores"],
+            output_names=_output_names(model.config),
             dynamic_shapes=(shapes,),
             dynamo=True,
             verbose=False,
         )
+
+
+def _output_names(config: FormNetConfig) -> list[str]:
+    return ["scores"] + ["key_scores"] * config.key_head + ["link_terms"] * bool(config.link_size)
+
+
+def _load_link_head(config: FormNetConfig, folder: Path) -> LinkHead | None:
+    if not config.link_size:
+        return None
+    head = LinkHead(config.hidden_size, config.link_size, config.pair_features)
+    head.load_state_dict(load_file(folder / LINK_HEAD_NAME))
+    return head.eval()
 
 
 def _example(node_features: int, edge_features: int) -> tuple[Tensor, ...]:

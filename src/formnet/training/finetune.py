@@ -9,7 +9,7 @@ import torch
 from transformers import set_seed
 
 from formnet.document import Document
-from formnet.encoding import Encoder
+from formnet.encoding import Encoder, StructureScheme
 from formnet.errors import SettingsError
 from formnet.evaluation.calibration import fit_calibration
 from formnet.evaluation.counts import sum_counts
@@ -41,14 +41,24 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     set_seed(run.seed)
     single_value_heads = [name for name, head in heads.items() if head.single_valued]
     schemes = {name: head.scheme for name, head in heads.items()}
+    structure = {name: StructureScheme.from_documents(head.training) for name, head in heads.items()}
     config = label_config(
-        schemes, single_value_heads, label_all_occurrences=run.label_all_occurrences, day_first=run.day_first
+        schemes,
+        single_value_heads,
+        label_all_occurrences=run.label_all_occurrences,
+        day_first=run.day_first,
+        structure=structure if run.structure else None,
     )
+    if run.structure:
+        config["key_head"] = any(part.has_keys for part in structure.values())
+        config["link_size"] = run.link_size if any(part.link_labels for part in structure.values()) else 0
     if run.loss is not None:
         config["loss"] = run.loss
     initialized = initialize(run.init, run.optimization, FormNetForTokenClassification, **config)
     model, tokenizer = initialized.model, initialized.tokenizer
-    encoders = [Encoder(tokenizer, head.scheme) for head in heads.values()]
+    encoders = [
+        Encoder(tokenizer, head.scheme, structure[name] if run.structure else None) for name, head in heads.items()
+    ]
     extractor = Extractor(
         model, tokenizer, max_batch_tokens=run.optimization.max_batch_tokens, bf16=run.optimization.bf16
     )

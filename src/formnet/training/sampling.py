@@ -117,7 +117,7 @@ class DocumentDataset(Dataset[Example]):
                 encoded = replace(encoded, token_ids=np.where(masked, self.mask_id, encoded.token_ids))
         if index.filler:
             assert encoded.tags is not None
-            encoded = replace(encoded, tags=np.full_like(encoded.tags, IGNORE_INDEX))
+            encoded = replace(encoded, tags=np.full_like(encoded.tags, IGNORE_INDEX), structure=None)
         return Example(encoded, head)
 
     def _swap_body(self, document: Document, pool: HeaderFooterPool, generator: np.random.Generator) -> Document:

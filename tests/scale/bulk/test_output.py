@@ -40,7 +40,7 @@ def test_write_part_round_trips_rows(tmp_path: object) -> None:
     output = storage_path(str(tmp_path))
     for name in ("entities", "errors"):
         (output / name).make_folder()
-    rows = [result_row(words_and_boxes(), "a.pdf", []), error_row(None, "b.pdf", "broken")]
+    rows = [result_row(words_and_boxes(), "a.pdf"), error_row(None, "b.pdf", "broken")]
     write_part(output, 7, rows)
     read = read_table(f"{tmp_path}/entities/part-0000007.parquet").to_pylist()
     assert [BulkRow(**row) for row in read] == rows

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from formnet.document import Document
+from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
 from formnet.scale.service import model as module
 from formnet.scale.service.errors import ApiError
@@ -23,35 +24,35 @@ def with_tokens(count: int) -> Document:
 
 
 async def extract_all(replica: ModelReplica, inputs: list[Document]) -> list[Result]:
-    return await asyncio.gather(*(replica.entities(ModelInput(document)) for document in inputs))
+    return await asyncio.gather(*(replica.annotate(ModelInput(document)) for document in inputs))
 
 
-def test_entities_equals_extract(model: Path, extractor: Extractor) -> None:
+def test_annotate_equals_extract(model: Path, extractor: Extractor) -> None:
     inputs = list(documents(5))
     results = asyncio.run(extract_all(replica(model), inputs))
     for document, result in zip(inputs, results, strict=True):
-        assert isinstance(result, list)
+        assert isinstance(result, Annotations)
         expected = extractor.extract(document).entities
-        assert [(e.label, e.words) for e in result] == [(e.label, e.words) for e in expected]
-        assert [e.score for e in result] == pytest.approx([e.score for e in expected], abs=1e-3)
+        assert [(e.label, e.words) for e in result.entities] == [(e.label, e.words) for e in expected]
+        assert [e.score for e in result.entities] == pytest.approx([e.score for e in expected], abs=1e-3)
 
 
-def test_entities_long_document_goes_to_another_replica(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annotate_long_document_goes_to_another_replica(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_BATCH_TOKENS", 50)
     monkeypatch.setattr("os.nice", lambda _: 0)
     inputs = [with_tokens(50), with_tokens(51), with_tokens(MAX_TOKENS + 1)]
     short, long, too_long = asyncio.run(extract_all(replica(model), inputs))
-    assert isinstance(short, list)
+    assert isinstance(short, Annotations)
     assert long == TooLong(51)
     assert isinstance(too_long, ApiError)
     assert (too_long.status, too_long.code) == (413, "too_large")
     assert "more than 500 tokens (the limit)" in too_long.message
     _, long, too_long = asyncio.run(extract_all(replica(model, is_long=True), inputs))
-    assert isinstance(long, list)
+    assert isinstance(long, Annotations)
     assert isinstance(too_long, ApiError)
 
 
-def test_entities_short_documents_are_scored_first(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annotate_short_documents_are_scored_first(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_BATCH_TOKENS", 60)
     tested = replica(model)
     batches: list[list[int]] = []
@@ -66,38 +67,38 @@ def test_entities_short_documents_are_scored_first(model: Path, monkeypatch: pyt
     assert batches == [[3, 5, 40], [50], [59]]
 
 
-def test_entities_canceled_request_is_not_scored(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annotate_canceled_request_is_not_scored(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tested = replica(model)
     scored: list[str] = []
 
     def record(inputs: list[ModelInput]) -> list[Result]:
         scored.extend(item.document.id for item in inputs)
-        return [[] for _ in inputs]
+        return [Annotations([], []) for _ in inputs]
 
     monkeypatch.setattr(tested, "_extract", record)
 
     async def run() -> None:
         monkeypatch.setattr(module, "BATCH_WAIT_SECONDS", 0.5)
-        tasks = [asyncio.ensure_future(tested.entities(ModelInput(with_tokens(count)))) for count in (3, 4)]
+        tasks = [asyncio.ensure_future(tested.annotate(ModelInput(with_tokens(count)))) for count in (3, 4)]
         await asyncio.sleep(0.2)
         tasks[0].cancel()
-        assert await tasks[1] == []
+        assert await tasks[1] == Annotations([], [])
 
     asyncio.run(run())
     assert scored == ["4 tokens"]
 
 
-def test_entities_error_fails_one_document(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annotate_error_fails_one_document(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tested = replica(model)
-    iter_entities = tested.extractor.iter_entities
+    iter_annotations = tested.extractor.iter_annotations
 
     def fail(documents: list[Document], **options: object) -> object:
         if any(document.id == "3 tokens" for document in documents):
             raise ValueError("broken")
-        return iter_entities(documents, **options)  # type: ignore[arg-type]
+        return iter_annotations(documents, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tested.extractor, "iter_entities", fail)
+    monkeypatch.setattr(tested.extractor, "iter_annotations", fail)
     bad, good = asyncio.run(extract_all(tested, [with_tokens(3), with_tokens(4)]))
     assert isinstance(bad, ApiError)
     assert bad.status == 500
-    assert isinstance(good, list)
+    assert isinstance(good, Annotations)

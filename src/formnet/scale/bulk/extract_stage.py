@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import ray
 
-from formnet.document import Document, Entity
+from formnet.document import Document
 from formnet.errors import FormNetError
+from formnet.extraction.annotations import Annotations
 from formnet.extraction.runtime import limit_onednn_caches
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.readers.jsonl import Line, from_json, parse_json
@@ -113,7 +114,7 @@ class ExtractionActor:
             for start in range(0, len(indices), _CHUNK_DOCUMENTS):
                 chunk = indices[start : start + _CHUNK_DOCUMENTS]
                 self._reset_watchdog()
-                for k, result in _iter_entities(extractor, [documents[i] for i in chunk]):
+                for k, result in _iter_annotations(extractor, [documents[i] for i in chunk]):
                     rows[chunk[k]] = _to_row(documents[chunk[k]], items[chunk[k]].source, result)
                     self._reset_watchdog()
         finally:
@@ -141,27 +142,27 @@ def parse_document(raw: bytes, limits: ReadLimits = DEFAULT_LIMITS) -> Document:
     return from_json(parse_json(Line(Path(), 1, raw)), words_only=True, limits=limits)
 
 
-def _to_row(document: Document, source: str, result: list[Entity] | Exception) -> BulkRow:
+def _to_row(document: Document, source: str, result: Annotations | Exception) -> BulkRow:
     try:
         if isinstance(result, Exception):
             raise result
-        return result_row(document, source, result)
+        return result_row(result.apply_to(document), source)
     except Exception as error:  # fails the document, not the shard
         return error_row(document.id, source, f"{type(error).__name__}: {error}")
 
 
-def _iter_entities(
+def _iter_annotations(
     extractor: "Extractor", documents: Sequence[Document]
-) -> Iterator[tuple[int, list[Entity] | Exception]]:
+) -> Iterator[tuple[int, Annotations | Exception]]:
     """Extract from documents in batches; after an error, from each remaining one separately, so that only one fails."""
     remaining = dict(enumerate(documents))
     try:
-        for i, entities in extractor.iter_entities(documents):
+        for i, annotations in extractor.iter_annotations(documents):
             del remaining[i]
-            yield i, entities
+            yield i, annotations
     except Exception as error:
         for i, document in remaining.items():
-            yield i, error if len(documents) == 1 else next(_iter_entities(extractor, [document]))[1]
+            yield i, error if len(documents) == 1 else next(_iter_annotations(extractor, [document]))[1]
 
 
 @cache

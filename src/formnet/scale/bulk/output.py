@@ -10,7 +10,7 @@ from pyarrow import ArrowException
 from pyarrow.parquet import ParquetFile, write_table
 from pydantic import BaseModel
 
-from formnet.document import Document, Entity
+from formnet.document import Document
 from formnet.extraction.output import EntityOutput, entity_output
 from formnet.scale.bulk.storage import StoragePath
 
@@ -63,7 +63,7 @@ SCHEMA = pa.schema(_arrow_fields(BulkRow))
 ERROR_SCHEMA = pa.schema([SCHEMA.field(name) for name in ("id", "source", "error")])
 
 
-def result_row(document: Document, source: str, entities: Sequence[Entity]) -> BulkRow:
+def result_row(document: Document, source: str) -> BulkRow:
     """Build the row of a processed document."""
     return BulkRow(
         id=document.id,
@@ -72,7 +72,7 @@ def result_row(document: Document, source: str, entities: Sequence[Entity]) -> B
         pages=len(document.pages),
         words=document.num_words,
         text_source=list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
-        entities=[entity_output(entity) for entity in entities],
+        entities=[entity_output(entity) for entity in document.entities],
     )
 
 

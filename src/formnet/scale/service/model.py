@@ -8,8 +8,9 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from formnet.document import Document, Entity
+from formnet.document import Document
 from formnet.errors import LimitError
+from formnet.extraction.annotations import Annotations
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.runtime import limit_onednn_caches
 from formnet.scale.service.errors import ApiError, internal_error, to_api_error
@@ -50,7 +51,7 @@ class TooLong(NamedTuple):
     tokens: int
 
 
-Result = list[Entity] | ApiError | TooLong
+Result = Annotations | ApiError | TooLong
 
 
 class _Waiting(NamedTuple):
@@ -90,7 +91,7 @@ class ModelReplica:
         """Return the labels of all heads, sorted."""
         return sorted({label for scheme in self.extractor.heads.values() for label in scheme.entity_types})
 
-    async def entities(self, item: ModelInput) -> Result:
+    async def annotate(self, item: ModelInput) -> Result:
         """Extract the entities of one document."""
         try:
             tokens = await asyncio.to_thread(self.extractor.count_tokens, item.document)
@@ -130,17 +131,16 @@ class ModelReplica:
 
     def _extract(self, inputs: list[ModelInput]) -> list[Result]:
         """Extract from a batch; if that fails, from each document separately, so that only the cause fails."""
-        results: list[Result] = [[] for _ in inputs]
+        results: dict[int, Result] = {}
         documents, options = zip(*inputs, strict=True)
         # A batch that takes too long ends the process, because a thread cannot be stopped. Serve starts another one.
         faulthandler.dump_traceback_later(self.settings.timeout, exit=True)
         try:
-            for i, entities in self.extractor.iter_entities(documents, options=options):
-                results[i] = entities
+            results.update(self.extractor.iter_annotations(documents, options=options))
         except Exception as error:
             if len(inputs) == 1:
                 return [internal_error(error)]
             return [result for item in inputs for result in self._extract([item])]
         finally:
             faulthandler.cancel_dump_traceback_later()
-        return results
+        return [results[i] for i in range(len(inputs))]

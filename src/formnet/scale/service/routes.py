@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.resources import files
 from time import perf_counter
 from typing import Annotated, Any, NamedTuple
@@ -150,10 +149,10 @@ class Ingress:
                 result = await self._call(self.reader.read, source, parameters.images)
             item = ModelInput(result.document, parameters.options)
             model = self.models[parameters.model]
-            entities = await self._call(model.short.entities, item)
-            if isinstance(entities, TooLong):
-                entities = await self._call(model.long.entities, item)
-        document = replace(result.document, entities=tuple(entities), links=())
+            annotations = await self._call(model.short.annotate, item)
+            if isinstance(annotations, TooLong):
+                annotations = await self._call(model.long.annotate, item)
+        document = annotations.apply_to(result.document)
         self.counters.count(document, parameters.model)
         return to_service_document(document, result.images)
 

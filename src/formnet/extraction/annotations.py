@@ -1,0 +1,33 @@
+"""What extraction finds in a document. This module does not import torch."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from formnet.document import Document, Entity
+
+
+class Annotations(NamedTuple):
+    """Entities in reading order, and links between them as numbers of owner and part."""
+
+    entities: list[Entity]
+    links: list[tuple[int, int]]
+
+    def add_links(self, links: Iterable[tuple[int, int, float]]) -> "Annotations":
+        """Add links with their scores, which are stored with the parts."""
+        entities, pairs = list(self.entities), list(self.links)
+        for owner, part, score in links:
+            entities[part] = replace(entities[part], link_score=score)
+            pairs.append((owner, part))
+        return Annotations(entities, pairs)
+
+    def drop_below(self, score: float) -> "Annotations":
+        """Drop entities with a lower score, and their links."""
+        kept = [number for number, entity in enumerate(self.entities) if (entity.score or 0) >= score]
+        new_number = {number: new for new, number in enumerate(kept)}
+        links = [(new_number[a], new_number[b]) for a, b in self.links if a in new_number and b in new_number]
+        return Annotations([self.entities[number] for number in kept], links)
+
+    def apply_to(self, document: Document) -> Document:
+        """Return the document with these annotations instead of its own."""
+        return replace(document, entities=tuple(self.entities), links=tuple(self.links))

@@ -1,0 +1,92 @@
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formnet.datasets import open_corpus
+from formnet.document import Document
+from formnet.encoding import StructureScheme
+from formnet.encoding.encoder import encode_structure
+from formnet.encoding.links import MAX_OWNERS, PAIR_FEATURES, link_candidates
+from linked_receipts import linked_receipt
+
+PAIRS = {("name", "count"), ("name", "price"), ("name", "modifier")}
+
+
+def test_link_candidates_hold_all_owners_of_allowed_labels() -> None:
+    receipt = linked_receipt(5)
+    candidates = link_candidates(receipt, PAIRS)
+    labels = [entity.label for entity in receipt.entities]
+    assert [labels[part] for part in candidates.parts] == [label for label in labels if label not in ("name", "total")]
+    names = {number for number, label in enumerate(labels) if label == "name"}
+    for row in candidates.owners:
+        assert set(row.tolist()) == names
+    assert candidates.features.shape == (len(candidates.parts), 5, PAIR_FEATURES)
+    targets = candidates.targets(receipt.links)
+    owners = np.take_along_axis(candidates.owners, targets[:, None], axis=1)[:, 0]
+    assert set(zip(owners.tolist(), candidates.parts.tolist(), strict=True)) == set(receipt.links)
+
+
+def test_link_candidates_nearest_owner_is_first_and_ranked_first() -> None:
+    receipt = linked_receipt(6)
+    candidates = link_candidates(receipt, {("name", "price")})
+    assert (candidates.targets(receipt.links) == 0).all()
+    rank_above = candidates.features[:, :, 10]
+    assert (rank_above[:, 0] == 1).all()
+    assert (rank_above[1:, 1:] < 1).all()
+
+
+def test_link_candidates_without_owner_or_labels_are_empty() -> None:
+    receipt = linked_receipt(2)
+    assert len(link_candidates(receipt, set()).parts) == 0
+    assert len(link_candidates(replace(receipt, entities=(), links=()), PAIRS).parts) == 0
+    unlinked = replace(receipt, links=())
+    candidates = link_candidates(unlinked, PAIRS)
+    assert (candidates.targets(()) == candidates.owners.shape[1]).all()
+
+
+def test_link_candidates_stay_on_the_page_and_are_limited() -> None:
+    receipt = linked_receipt(40)
+    candidates = link_candidates(receipt, PAIRS)
+    assert candidates.owners.shape[1] == MAX_OWNERS
+    assert candidates.mask.all()
+    pages = (*receipt.pages, *receipt.pages)
+    both = Document("two pages", pages)
+    moved = [both.move_entity(entity, lambda word: [word + receipt.num_words]) for entity in receipt.entities]
+    both = replace(both, entities=(*receipt.entities, *filter(None, moved)))
+    for part, owners in zip(*link_candidates(both, PAIRS)[:2], strict=True):
+        assert {both.entities[owner].page for owner in owners if owner >= 0} == {both.entities[part].page}
+
+
+def test_link_candidates_cost_grows_linearly() -> None:
+    seconds = []
+    for items in (300, 1200):
+        receipt = linked_receipt(items)
+        start = time.process_time()
+        link_candidates(receipt, PAIRS)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 12 * seconds[0] + 0.5  # 4 times as many; 16 times if all pairs were compared
+
+
+def test_encode_structure_marks_captions_and_owners() -> None:
+    receipt = linked_receipt(3)
+    scheme = StructureScheme.from_documents([receipt])
+    assert scheme == (True, frozenset(PAIRS))
+    encoded = encode_structure(receipt, scheme)
+    assert [receipt.texts[word] for word in np.flatnonzero(encoded.keys == 1)] == ["Total:"]
+    assert (encoded.keys >= 0).all()
+    assert (encode_structure(receipt, scheme._replace(has_keys=False)).keys == -1).all()
+    assert [receipt.texts[word] for word in encoded.parts] == ["1x", "0.50", "2x", "1.50", "extra", "3x", "2.50"]
+    owners = np.take_along_axis(encoded.owners, encoded.owner[:, None], axis=1)[:, 0]
+    assert [receipt.texts[word] for word in owners] == ["Tea", "Tea", "Cake", "Cake", "Cake", "Soup", "Soup"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("spec", "recall"), [("cord:{}/cord@train", 1.0), ("funsd:{}/funsd@train", 0.98)])
+def test_link_candidates_include_the_owners_of_public_corpora(spec: str, recall: float, data: Path) -> None:
+    corpus = list(open_corpus(spec.format(data)))
+    pairs = StructureScheme.from_documents(corpus).link_labels
+    targets = np.concatenate([link_candidates(document, pairs).targets(document.links) for document in corpus])
+    assert (targets >= 0).mean() >= recall

@@ -1,0 +1,42 @@
+"""Receipts of our own making, with line items, captions and links."""
+
+from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
+
+NAMES = ("Tea", "Cake", "Soup", "Bread", "Juice")
+
+
+def linked_receipt(items: int, name: str = "receipt") -> Document:
+    """Return a receipt whose items have a count, a name, a price and, every second one, a modifier on the next line."""
+    texts, boxes, entities, links = [], [], [], []
+    top = 0.0
+
+    def add(label: str, text: str, left: float, keys: int = 0) -> int:
+        words = text.split()
+        first = len(texts)
+        for number, word in enumerate(words):
+            texts.append(word)
+            boxes.append([left + 12 * number, top, left + 12 * number + 10, top + 8])
+        numbers = range(first, len(texts))
+        entities.append((label, numbers, list(numbers)[:keys]))
+        return len(entities) - 1
+
+    for item in range(items):
+        top += 10
+        count = add("count", f"{item + 1}x", 0)
+        owner = add("name", NAMES[item % len(NAMES)], 20)
+        price = add("price", f"{item}.50", 90)
+        links += [(owner, count), (owner, price)]
+        if item % 2:
+            top += 10
+            modifier = add("modifier", "extra milk", 25)
+            links.append((owner, modifier))
+    top += 20
+    add("total", f"Total: {items}.00", 20, keys=1)
+    builder = DocumentBuilder(name)
+    builder.add_page(texts, boxes, 110, top + 20)
+    for label, words, keys in entities:
+        builder.add_entity(label, words, key_words=keys)
+    for link in links:
+        builder.add_link(*link)
+    return builder.build()
