@@ -190,7 +190,7 @@ def serve(
     model: Model,
     corpus: TestCorpus,
     documents: Annotated[int, typer.Option(min=1, help="Number of documents, sent repeatedly.")] = 50,
-    seconds: Annotated[float, typer.Option(min=1, help="Seconds per measurement.")] = 10,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds per measurement.")] = 6,
     clients: Annotated[int, typer.Option(min=1, help="Number of concurrent clients.")] = 16,
     repeats: Repeats = 3,
     as_json: AsJson = False,

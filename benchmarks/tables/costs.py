@@ -3,7 +3,6 @@
 from typing import Any
 
 from benchmarks.tables.markdown import table
-from benchmarks.tables.recorded import current_code, current_wording
 
 
 def alignment(record: dict[str, Any]) -> str:
@@ -174,14 +173,19 @@ def overload(record: dict[str, Any]) -> str:
 
 
 def security(record: dict[str, Any]) -> str:
-    """Tabulate the security test: attempts and responses."""
-    rows = [("kind", "attempt", "response", "seconds", "passed")]
-    for row in record["rows"]:
-        response = f"{row['status'] or ''} {current_code(row['code'])}".strip()
-        printable = "".join(c if c.isprintable() else "\N{SYMBOL FOR NULL}" for c in current_wording(row["attempt"]))
+    """Tabulate the security test: attempts, and responses with and without HAProxy."""
+    rows = [("kind", "attempt", "response", "passed", "response without HAProxy", "passed")]
+    for row, bare in zip(record["rows"], record["without_proxy"]["rows"], strict=True):
+        assert (row["kind"], row["attempt"]) == (bare["kind"], bare["attempt"])
+        printable = "".join(c if c.isprintable() else "\N{SYMBOL FOR NULL}" for c in row["attempt"])
         attempt = printable.replace("|", "\\|").replace("<", "&lt;")
-        rows.append((row["kind"], attempt, response, f"{row['seconds']:.1f}", "yes" if row["held"] else "**no**"))
+        outcomes = (text for part in (row, bare) for text in (_response(part), "yes" if part["held"] else "**no**"))
+        rows.append((row["kind"], attempt, *outcomes))
     return table(rows)
+
+
+def _response(row: dict[str, Any]) -> str:
+    return f"{row['status'] or 'disconnected'} {row['code']}".strip()
 
 
 def worst_request(record: dict[str, Any]) -> str:

@@ -12,22 +12,7 @@ EARLIER_SETTINGS = {
     "gradient_accumulation_steps": "accumulate",
 }
 
-#: Error codes of the service in earlier results.
-EARLIER_CODES = {
-    "bad_document": "invalid_document",
-    "bad_form": "invalid_multipart",
-    "bad_request": "invalid_request",
-    "bad_request_id": "invalid_request_id",
-    "no_key": "missing_api_key",
-    "no_such_model": "unknown_model",
-    "packed": "unsupported_encoding",
-    "too_slow": "processing_timeout",
-    "unknown_kind": "unsupported_media_type",
-    "wrong_key": "invalid_api_key",
-    "wrong_method": "method_not_allowed",
-}
-
-#: Wording in earlier results: variants, causes of lost values, and attempts of the security test.
+#: Wording in earlier results: variants, and causes of lost values.
 EARLIER_WORDING = {
     "first trained on pages that a model has labelled": "first trained on pages labeled by a model",
     "one learning rate for all": "one learning rate for all parameters",
@@ -49,44 +34,6 @@ EARLIER_WORDING = {
     "the engine's words say it, and with the corpus's own words it was found": (
         "the OCR output contains the value, and the model finds it with the words of the corpus"
     ),
-    "a wrong key": "wrong key",
-    "a key of 60,000 characters": "key of 60,000 characters",
-    "bytes that are no text": "invalid UTF-8",
-    "basic authorisation": "basic authentication",
-    "the key in the query": "key in the query string",
-    "the key less its last letter": "key without its last character",
-    "65 letters": "65 characters",
-    "5,000 letters": "5,000 characters",
-    "a line of the log": "forged log line",
-    "a model's path": "path as model name",
-    "a score of 2": "min_score of 2",
-    "says that it has 1 TB": "Content-Length of 1 TB",
-    "never ends": "endless body",
-    "a byte a second": "one byte per second",
-    "says 1,000 bytes, sends none": "Content-Length of 1,000 without a body",
-    "packed by gzip": "gzip-compressed body",
-    "of no kind": "no Content-Type",
-    "a form without an end": "incomplete multipart form",
-    "half a document": "truncated document",
-    "100,000 brackets": "100,000 nested brackets",
-    "NaN for a box": "NaN in a box",
-    "1e999 for a box": "1e999 in a box",
-    "half a character": "lone surrogate",
-    "a number of 5,000 digits": "number of 5,000 digits",
-    "a picture from the service's disk": "image path on the service's disk",
-    "no bytes": "empty file",
-    "a PDF of nonsense": "corrupt PDF",
-    "a JPEG of nonsense": "corrupt JPEG",
-    "a program": "ELF executable",
-    "a zip archive": "ZIP archive",
-    "400 million pixels in a few kilobytes": "image of 400 million pixels in a few kilobytes",
-    "the same, cut off": "the same image, truncated",
-    "a billion laughs": "XML entity expansion (billion laughs)",
-    "XML that asks for a file": "XML with an external entity: file",
-    "XML that asks for an address": "XML with an external entity: URL",
-    "a gzip bomb as JSONL": "gzip bomb as JSONL",
-    "a PDF that takes half a minute": "PDF that takes half a minute to read",
-    "Parquet of nonsense": "corrupt Parquet file",
 }
 
 
@@ -103,17 +50,9 @@ def get_setting(config: Mapping[str, Any], *path: str) -> Any:
 
 
 def current_wording(text: str) -> str:
-    """Return the current wording of a recorded text, or of the part of it before a colon.
+    """Return the current wording of a recorded text.
 
-    >>> current_wording("a wrong key: GET /metrics"), current_wording("twice the epochs")
-    ('wrong key: GET /metrics', 'twice the epochs')
+    >>> current_wording("loss on all pieces"), current_wording("twice the epochs")
+    ('loss at all tokens', 'twice the epochs')
     """
-    if text in EARLIER_WORDING:
-        return EARLIER_WORDING[text]
-    name, colon, rest = text.partition(": ")
-    return f"{EARLIER_WORDING.get(name, name)}{colon}{rest}"
-
-
-def current_code(code: str) -> str:
-    """Return the current error code for a recorded one."""
-    return EARLIER_CODES.get(code, code)
+    return EARLIER_WORDING.get(text, text)
