@@ -8,11 +8,12 @@ import pytest
 
 from command_line import run_for_stdout, runner
 from formnet.cli import app
-from formnet.cli.extract import _print_table
+from formnet.cli.terminal import print_document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import DocumentError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import COLUMNS
+from formnet.extraction.schema import Schema
 from formnet.io.readers import read, read_one
 from formnet.io.writers import write
 
@@ -80,11 +81,11 @@ def test_extract_glob_pattern_is_expanded(model: Path, pdf: Path, tmp_path: Path
         extract(tmp_path / "*.png", "--model", model)
 
 
-def test_print_table_replaces_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_document_replaces_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     builder = DocumentBuilder("a\x1b[2J")
     builder.add_page(["\x1b]0;owned\x079.00"], [[0, 0, 10, 10]], 20, 20)
     builder.add_entity("total", [0], 0.9)
-    _print_table(builder.build())
+    print_document(builder.build(), Schema.flat(["total"]))
     printed = capsys.readouterr().out
     assert "9.00" in printed
     assert "\x1b" not in printed

@@ -3,6 +3,7 @@ from dataclasses import replace
 from formnet.document.builder import DocumentBuilder
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.output import COLUMNS, entity_output, escape_formula, to_output, to_rows
+from formnet.extraction.schema import Schema
 
 
 def test_to_rows_ambiguous_date_is_marked() -> None:
@@ -10,7 +11,7 @@ def test_to_rows_ambiguous_date_is_marked() -> None:
     builder.add_page(["03/04/2018"], [[0, 0, 9, 1]], 10, 10)
     document = builder.build()
     entity = ExtractionOptions().apply(document.entity("date", [0]))
-    (row,) = to_rows(to_output(replace(document, entities=(entity,))))
+    (row,) = to_rows(to_output(replace(document, entities=(entity,)), Schema.flat(["date"])))
     assert tuple(row) == COLUMNS
     assert row["ambiguous"] == "yes"
 

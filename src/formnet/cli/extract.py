@@ -13,10 +13,9 @@ import typer
 
 from formnet.cli.options import DayFirst, MinScore, Ocr, parse_size
 from formnet.cli.results import configure_runtime
+from formnet.cli.terminal import print_document
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from formnet.document import Document
     from formnet.errors import DocumentError
 
@@ -48,6 +47,9 @@ def extract(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--out", "-o", help="Output file. Default: standard output.")] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="Write only the values of fields, without text, scores and boxes.")
+    ] = False,
     overlay: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for page images with the fields drawn on them.")
     ] = None,
@@ -74,6 +76,8 @@ def extract(
         output_format = _format_of(output) or (OutputFormat.table if is_terminal else OutputFormat.json)
     if output_format == OutputFormat.table and output is not None:
         raise typer.BadParameter("a table can only be printed. Use json, jsonl or csv with --out")
+    if values and output_format not in (OutputFormat.json, OutputFormat.jsonl):
+        raise typer.BadParameter("--values needs --format json or jsonl")
     failed: list[Path] = []
     reported: list[Document] = []
     overlay_names: dict[str, str] = {}
@@ -85,13 +89,15 @@ def extract(
         from formnet.extraction.extractor import Extractor
 
         extractor = Extractor.from_pretrained(model, min_score=min_score, day_first=day_first)
-        writer = None if output_format == OutputFormat.table else OutputWriter(target, output_format.value)
+        writer = None
+        if output_format != OutputFormat.table:
+            writer = OutputWriter(target, output_format.value, extractor.schema, plain=values)
         documents = _read_files(paths, read, extractor.count_tokens, failed)
         for document in extractor.annotate(documents, chunk=_CHUNK):
             if writer:
                 writer.write(document)
             else:
-                _print_table(document)
+                print_document(document, extractor.schema)
             if overlay:
                 _draw_overlays(document, overlay, overlay_names)
             if report:
@@ -176,38 +182,6 @@ def _expand(files: list[Path]) -> Iterator[Path]:
 def _format_of(output: Path | None) -> OutputFormat | None:
     suffix = output.suffix.lower().lstrip(".") if output else ""
     return OutputFormat(suffix) if suffix in ("json", "jsonl", "csv") else None
-
-
-def _print_table(document: "Document") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from formnet.extraction.output import format_value, to_output
-
-    table = Table(title=_printable(document.id), title_justify="left", title_style="bold")
-    for name in ("field", "text", "value"):
-        table.add_column(name, overflow="fold")
-    for name in ("page", "confidence", "OCR"):
-        table.add_column(name, justify="right")
-    for entity in to_output(document).entities:
-        confidence, ocr = ("" if score is None else f"{score:.2f}" for score in (entity.score, entity.ocr_score))
-        value = format_value(entity.value) + (" ?" if entity.value is not None and entity.value.ambiguous else "")
-        cells = (_printable(entity.label), _printable(entity.text), _printable(value), str(entity.page))
-        style = "yellow" if entity.review else None
-        table.add_row(*cells, f"{confidence} ?" if entity.review else confidence, ocr, style=style)
-    if document.entities:
-        Console().print(table)
-    else:
-        sources = sorted({page.text_source for page in document.pages if page.text_source})
-        source = f" (text from {', '.join(sources)})" if sources else ""
-        Console().print(_printable(f"{document.id}: no fields found in {document.num_words} words{source}."))
-
-
-def _printable(text: str) -> "Text":
-    """Replace control characters, which could drive the terminal."""
-    from rich.text import Text
-
-    return Text("".join(c if c.isprintable() else "\ufffd" for c in text))
 
 
 def _draw_overlays(document: "Document", folder: Path, names: dict[str, str]) -> None:

@@ -23,9 +23,10 @@ from formnet.errors import LimitError, SettingsError
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.decoding import decode
-from formnet.extraction.links import BatchScores, StructureScores, predict_links, split_key
+from formnet.extraction.links import BatchScores, StructureScores, links_by_position, predict_links, split_key
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import check_single_format, find_model
+from formnet.extraction.schema import Schema
 from formnet.extraction.task import read_heads
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.ocr import OcrEngine
@@ -69,6 +70,7 @@ class Extractor:
         limits: ReadLimits = DEFAULT_LIMITS,
         min_score: float = 0.0,
         day_first: bool | None = None,
+        schema: Schema | None = None,
     ):
         self.model, self.bf16, self.ocr, self.limits = model, bf16, ocr, limits
         default_tokens = ONNX_MAX_BATCH_TOKENS if isinstance(model, OnnxModel) else MAX_BATCH_TOKENS
@@ -78,6 +80,11 @@ class Extractor:
         trained_day_first = model.config.get_task().day_first
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
         self.encoder = Encoder(tokenizer)
+        #: Types of values by label; without a schema, labels suggest them.
+        self.typed_fields = {} if schema is None else schema.by_label
+        self.schema = schema or Schema.flat(
+            dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types)
+        )
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":
@@ -87,10 +94,11 @@ class Extractor:
             model = OnnxModel(folder) if (folder / ONNX_NAME).is_file() else load_model(folder)
             tokenizer = load_tokenizer(folder)
             read_heads(model.config)
+            schema = Schema.load(folder)
         except (SettingsError, *_LOAD_ERRORS) as error:
             reason = str(error).strip().partition("\n")[0].removeprefix(f"{folder}: ")
             raise SettingsError(f"{folder}: cannot load model: {reason}") from error
-        return cls(model, tokenizer, **options)
+        return cls(model, tokenizer, **{"schema": schema, **options})
 
     def save_pretrained(self, folder: str | Path, *, quantized: bool = False) -> None:
         """Write everything that `from_pretrained` needs; quantized weights take a quarter of the space."""
@@ -102,6 +110,8 @@ class Extractor:
         else:
             self.model.save_pretrained(folder)
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
+        if self.typed_fields:
+            self.schema.save(Path(folder))
 
     @overload
     def extract(self, source: Document | str | Path) -> Document: ...  # type: ignore[overload-overlap]
@@ -156,20 +166,24 @@ class Extractor:
                     chosen = replace(chosen, day_first=self.options.day_first)
                 found = {name: entities[row] for name, entities in by_head.items()}
                 annotations = self.add_structure(batch[row], found, scores.document(row))
-                yield i, annotations._replace(entities=[chosen.apply(entity) for entity in annotations.entities])
+                values = [chosen.apply(entity, self.typed_fields.get(entity.label)) for entity in annotations.entities]
+                yield i, annotations._replace(entities=values)
 
     def add_structure(
-        self, document: Document, entities: Mapping[str, Sequence[Entity]], scores: StructureScores
+        self, document: Document, found: Mapping[str, Sequence[Entity]], scores: StructureScores
     ) -> Annotations:
         """Split captions from values, sort the entities of all heads, and link those of each head."""
         task = self.model.config.get_task()
         labeled = [
             (split_key(document, entity, scores.keys) if head in task.key_heads else entity, head)
-            for head, found in entities.items()
-            for entity in found
+            for head, own in found.items()
+            for entity in own
         ]
         labeled.sort(key=lambda pair: pair[0].words)
-        annotations = Annotations([entity for entity, _ in labeled], [])
+        entities = [entity for entity, _ in labeled]
+        if not task.link_labels:  # the model has no link head
+            return Annotations(entities, links_by_position(entities, self.schema))
+        annotations = Annotations(entities, [])
         for head in task.link_labels:
             numbers = [number for number, (_, own_head) in enumerate(labeled) if own_head == head]
             own = replace(document, entities=tuple(labeled[number][0] for number in numbers), links=())

@@ -3,6 +3,7 @@
 Shapes: B documents, W words, T tags, P size of the link head.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -102,22 +103,19 @@ def links_by_position(entities: Sequence[Entity], schema: Schema) -> list[tuple[
     Modifiers are linked to items, and their parts to modifiers, in the same way. Lists of the schema without an anchor
     have no links.
     """
-    by_label: dict[str, list[int]] = {}
+    tops: dict[tuple[str, int], list[tuple[float, int]]] = {}  # of the possible owners, by label and page
     for number, entity in enumerate(entities):
-        by_label.setdefault(entity.label, []).append(number)
+        if entity.label in schema.anchors.values():
+            tops.setdefault((entity.label, entity.page), []).append((_top(entity), number))
+    for owners in tops.values():
+        owners.sort()
     links = []
     for number, entity in enumerate(entities):
-        label = _owner_label(entity.label, schema)
-        if label is None:
-            continue
+        owners = tops.get((_owner_label(entity.label, schema) or "", entity.page), [])
         middle = (_top(entity) + _bottom(entity)) / 2
-        above = [
-            other
-            for other in by_label.get(label, ())
-            if other != number and entities[other].page == entity.page and _top(entities[other]) <= middle
-        ]
+        above = bisect_right(owners, (middle, len(entities)))
         if above:
-            links.append((max(above, key=lambda other: _top(entities[other])), number))
+            links.append((owners[above - 1][1], number))
     return links
 
 

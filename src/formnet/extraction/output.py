@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Any, TextIO
 
@@ -12,6 +13,8 @@ from pydantic import BaseModel, Field
 from formnet.document import Document, Entity
 from formnet.document.values.normalize import Value
 from formnet.document.values.parse import parse_number
+from formnet.extraction.fields import CheckOutput, Fields, plain_values, to_fields
+from formnet.extraction.schema import Schema
 
 Box = tuple[float, float, float, float]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -21,7 +24,8 @@ class EntityOutput(BaseModel):
     """One extracted field."""
 
     label: str
-    text: str = Field(description="The text as printed.")
+    text: str = Field(description="The value as printed.")
+    key_text: str = Field("", description="The printed caption, if there is one.")
     value: Value | None = Field(None, description="The normalized value; null for plain text.")
     page: int = Field(description="Page number, starting at 1.")
     score: Share | None = Field(None, description="Calibrated probability that this exact field is correct.")
@@ -29,6 +33,10 @@ class EntityOutput(BaseModel):
     review: bool = Field(False, description="Whether the score is below the requested minimum.")
     boxes: list[Box] = Field(description="One bounding box per line: x0, y0, x1, y1 in the units of the page.")
     words: list[int] = Field(description="Word indices in the document, in reading order.")
+    owner: int | None = Field(
+        None, description="Number of the entity that this one belongs to, such as an item's name."
+    )
+    link_score: Share | None = Field(None, description="Calibrated probability of that.")
 
 
 class PageOutput(BaseModel):
@@ -44,27 +52,42 @@ class DocumentOutput(BaseModel):
     """The fields of one document."""
 
     document: str
+    currency: str | None = Field(None, description="Currency of the amounts, as an ISO 4217 code, if one is printed.")
+    fields: Fields = Field(description="The fields by name, as the schema of the model arranges them.")
+    checks: list[CheckOutput] = Field(description="Arithmetic that the schema of the model declares.")
     pages: list[PageOutput]
     entities: list[EntityOutput]
 
 
-def to_output(document: Document) -> DocumentOutput:
-    """Convert a document's pages and entities."""
+def to_output(document: Document, schema: Schema) -> DocumentOutput:
+    """Convert a document with its annotations."""
+    fields, checks = to_fields(document, schema)
+    currencies = Counter(e.value.currency for e in document.entities if e.value is not None and e.value.currency)
     return DocumentOutput(
         document=document.id,
+        currency=currencies.most_common(1)[0][0] if currencies else None,
+        fields=fields,
+        checks=checks,
         pages=[
             PageOutput(page=number, width=page.width, height=page.height, text_source=page.text_source)
             for number, page in enumerate(document.pages, 1)
         ],
-        entities=[entity_output(entity) for entity in document.entities],
+        entities=to_entities(document),
     )
 
 
-def entity_output(entity: Entity) -> EntityOutput:
+def to_entities(document: Document) -> list[EntityOutput]:
+    """Convert a document's entities with their links."""
+    owners = {part: owner for owner, part in reversed(document.links)}
+    return [entity_output(entity, owners.get(number)) for number, entity in enumerate(document.entities)]
+
+
+def entity_output(entity: Entity, owner: int | None = None) -> EntityOutput:
     """Convert one entity; scores and coordinates are rounded."""
     return EntityOutput(
         label=entity.label,
         text=entity.text,
+        key_text=entity.key_text,
         value=entity.value,
         page=entity.page + 1,
         score=None if entity.score is None else round(entity.score, 4),
@@ -73,6 +96,8 @@ def entity_output(entity: Entity) -> EntityOutput:
         # Six significant digits suit any unit.
         boxes=[tuple(float(f"{coordinate:.6g}") for coordinate in box) for box in entity.boxes],
         words=list(entity.words),
+        owner=owner,
+        link_score=None if entity.link_score is None else round(entity.link_score, 4),
     )
 
 
@@ -82,7 +107,9 @@ def format_value(value: Value | None) -> str:
 
 
 #: CSV columns of those fields of `EntityOutput` that are not one column of the same name.
-_SPLIT_COLUMNS = {"value": ("value", "ambiguous"), "boxes": ("x0", "y0", "x1", "y1"), "words": ()}
+_SPLIT_COLUMNS: dict[str, tuple[str, ...]] = {
+    "value": ("value", "ambiguous"), "boxes": ("x0", "y0", "x1", "y1"), "words": (), "owner": (), "link_score": ()
+}  # fmt: skip
 COLUMNS = ("document", *(name for field in EntityOutput.model_fields for name in _SPLIT_COLUMNS.get(field, (field,))))
 
 
@@ -91,7 +118,11 @@ def to_rows(document: DocumentOutput) -> Iterator[dict[str, Any]]:
     for entity in document.entities:
         x0, y0, x1, y1 = zip(*entity.boxes, strict=True)
         box = {"x0": min(x0), "y0": min(y0), "x1": max(x1), "y1": max(y1)}
-        cells = {"document": document.document, **entity.model_dump(exclude={"value", "boxes", "words"}), **box}
+        cells = {
+            "document": document.document,
+            **entity.model_dump(exclude=set(_SPLIT_COLUMNS)),
+            **box,
+        }
         cells["value"] = format_value(entity.value)
         cells["ambiguous"] = "yes" if entity.value is not None and entity.value.ambiguous else ""
         cells["review"] = "yes" if entity.review else ""
@@ -101,23 +132,30 @@ def to_rows(document: DocumentOutput) -> Iterator[dict[str, Any]]:
 class OutputWriter:
     """Write documents as json, jsonl or csv, flushing after each, so that a long run can be followed."""
 
-    def __init__(self, file: TextIO, output_format: str) -> None:
-        self.file, self.format, self.count = file, output_format, 0
+    def __init__(self, file: TextIO, output_format: str, schema: Schema, *, plain: bool = False) -> None:
+        """Write to a file; with `plain`, only the values of fields."""
+        self.file, self.format, self.schema, self.plain, self.count = file, output_format, schema, plain, 0
         if output_format == "csv":
             csv.writer(file).writerow(COLUMNS)
 
     def write(self, document: Document) -> None:
         """Write one document."""
-        output = to_output(document)
+        output = to_output(document, self.schema)
         if self.format == "csv":
             csv.writer(self.file).writerows(map(escape_formula, row.values()) for row in to_rows(output))
         elif self.format == "jsonl":
-            self.file.write(json.dumps(output.model_dump(mode="json"), ensure_ascii=False) + "\n")
+            self.file.write(json.dumps(self._to_json(output), ensure_ascii=False) + "\n")
         else:
-            text = json.dumps(output.model_dump(mode="json"), ensure_ascii=False, indent=2)
+            text = json.dumps(self._to_json(output), ensure_ascii=False, indent=2)
             self.file.write(("[\n" if self.count == 0 else ",\n") + text)
         self.count += 1
         self.file.flush()
+
+    def _to_json(self, output: DocumentOutput) -> dict[str, Any]:
+        if self.plain:
+            currency = {} if output.currency is None else {"currency": output.currency}
+            return {"document": output.document, **currency, **plain_values(output.fields)}
+        return output.model_dump(mode="json")
 
     def close(self) -> None:
         """Close the JSON list."""

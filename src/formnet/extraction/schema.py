@@ -3,11 +3,21 @@
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from formnet.document.values.normalize import Kind, infer_kind
+from formnet.errors import SettingsError
+
+#: File name in a model folder.
+SCHEMA_NAME = "schema.json"
 ValueType = Literal["text", "amount", "quantity", "date", "time", "code"]
+_KINDS: dict[str, Kind] = {
+    "amount": "amount", "quantity": "quantity", "date": "date", "time": "time", "code": "identifier"
+}  # fmt: skip
+_TYPES: dict[Kind | None, "ValueType"] = {"amount": "amount", "date": "date", "identifier": "code"}
 _PATH = re.compile(r"[a-z][a-z0-9_]*(\[\])?(\.[a-z][a-z0-9_]*(\[\])?)*")
 
 
@@ -36,6 +46,11 @@ class FieldSchema(BaseModel):
             raise ValueError(f"{path!r} is not a path such as merchant.name or line_items[].total")
         return path
 
+    @property
+    def kind(self) -> Kind | None:
+        """How values are normalized; None for text."""
+        return _KINDS.get(self.type)
+
     @cached_property
     def segments(self) -> tuple[PathSegment, ...]:
         """The names in the path."""
@@ -50,12 +65,90 @@ class FieldSchema(BaseModel):
         )
 
 
+class Factor(NamedTuple):
+    """A value in an equation: `tax?` is 0 if it is missing, `sum(line_items.total)` adds all values at a path."""
+
+    path: tuple[str, ...]
+    is_sum: bool
+    optional: bool
+
+
+class Term(NamedTuple):
+    """A product in an equation, added or subtracted."""
+
+    sign: int
+    factors: tuple[Factor, ...]
+
+
+class Equation(NamedTuple):
+    """Two sums that must be equal."""
+
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Equation":
+        """Parse an equation such as `subtotal - discount? + tax? = total`.
+
+        >>> Equation.parse("quantity * price = total").right
+        (Term(sign=1, factors=(Factor(path=('total',), is_sum=False, optional=False),)),)
+        """
+        sides = text.split("=")
+        if len(sides) != 2:
+            raise ValueError(f"{text!r} is not an equation with one equals sign")
+        return cls(*map(_parse_sum, sides))
+
+
+_FACTOR = re.compile(r"(?:(?P<sum>sum)\((?P<summed>[a-z0-9_.]+)\)|(?P<path>[a-z][a-z0-9_.]*))(?P<optional>\?)?")
+
+
+def _parse_sum(text: str) -> tuple[Term, ...]:
+    signed = re.findall(r"([+-]?)\s*([^+-]+)", text)
+    if not signed:
+        raise ValueError("an equation needs a value on each side")
+    return tuple(
+        Term(-1 if sign == "-" else 1, tuple(_parse_factor(factor.strip()) for factor in term.split("*")))
+        for sign, term in signed
+    )
+
+
+def _parse_factor(text: str) -> Factor:
+    match = _FACTOR.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a value such as total, tax? or sum(line_items.total)")
+    path = tuple((match["summed"] or match["path"]).split("."))
+    return Factor(path, match["sum"] is not None, bool(match["optional"]))
+
+
+class Check(BaseModel):
+    """Arithmetic that a document must satisfy: at least one of several equations, once or for each list element."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    for_each: str | None = Field(None, description="Path of a list, such as line_items; paths are then relative to it.")
+    any_of: tuple[str, ...] = Field(min_length=1, description="Equations of which one must hold.")
+
+    @cached_property
+    def equations(self) -> tuple[Equation, ...]:
+        """The parsed equations."""
+        return tuple(map(Equation.parse, self.any_of))
+
+    @field_validator("any_of")
+    @classmethod
+    def _check_equations(cls, any_of: tuple[str, ...]) -> tuple[str, ...]:
+        for text in any_of:
+            Equation.parse(text)
+        return any_of
+
+
 class Schema(BaseModel):
     """Fields by label; labels without a field do not appear in the tree."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     fields: tuple[FieldSchema, ...]
+    checks: tuple[Check, ...] = ()
 
     @cached_property
     def by_label(self) -> dict[str, FieldSchema]:
@@ -67,9 +160,19 @@ class Schema(BaseModel):
         """The label that starts the elements of each list that has one."""
         return {field.lists[-1]: field.label for field in self.fields if field.anchor}
 
+    @cached_property
+    def path_order(self) -> dict[str, int]:
+        """The position of each path in the schema, in which fields are reported; `[]` is left out."""
+        order: dict[str, int] = {}
+        for field in self.fields:
+            names = [segment.name for segment in field.segments]
+            for depth in range(len(names)):
+                order.setdefault(".".join(names[: depth + 1]), len(order))
+        return order
+
     @classmethod
     def flat(cls, labels: Iterable[str]) -> "Schema":
-        """Return a schema without structure: every label is a list of texts at the top.
+        """Return a schema without structure: every label is a list at the top, with values of the type it suggests.
 
         >>> [field.path for field in Schema.flat(["Invoice No.", "total"]).fields]
         ['invoice_no[]', 'total[]']
@@ -77,7 +180,34 @@ class Schema(BaseModel):
         names = {label: re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_") for label in labels}
         return cls(
             fields=tuple(
-                FieldSchema(label=label, path=f"{name if name[:1].isalpha() else f'field_{name}'}[]")
+                FieldSchema(
+                    label=label,
+                    path=f"{name if name[:1].isalpha() else f'field_{name}'}[]",
+                    type=_TYPES.get(infer_kind(label), "text"),
+                )
                 for label, name in names.items()
             )
         )
+
+    @classmethod
+    def load(cls, folder: Path) -> "Schema | None":
+        """Load the schema of a model folder, if it has one."""
+        file = folder / SCHEMA_NAME
+        return cls.read(file) if file.is_file() else None
+
+    @classmethod
+    def read(cls, file: Path) -> "Schema":
+        """Read a schema from a JSON file."""
+        try:
+            return cls.model_validate_json(file.read_bytes())
+        except OSError as error:
+            raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from error
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            location = ".".join(map(str, problem["loc"]))
+            raise SettingsError(f"{file}: invalid schema: {location}: {problem['msg']}.") from error
+
+    def save(self, folder: Path) -> None:
+        """Write the schema to a model folder."""
+        text = self.model_dump_json(indent=1, exclude_defaults=True)
+        (folder / SCHEMA_NAME).write_text(text + "\n", encoding="utf-8")

@@ -114,6 +114,7 @@ class FineTuning(Run):
     label_all_occurrences: bool = False  # of entered field values; default: only the best match
     day_first: bool | None = None  # whether 03/04/2019 is 3 April in these documents; default: unknown
     loss: Literal["token", "all_tokens", "crf"] | None = None  # default: loss of the checkpoint, or token
+    schema_file: Path | None = None  # JSON file that arranges labels in a tree; see docs/training.md
     structure: bool = False  # train heads for captions and links, where documents have them
     link_size: int = Field(128, ge=1)  # size of the link head
     epochs: int = Field(20, ge=1)

@@ -3,19 +3,23 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 
+import numpy as np
 import torch
 from transformers import set_seed
 
 from formnet.document import Document
 from formnet.encoding import Encoder, StructureScheme
 from formnet.errors import SettingsError
-from formnet.evaluation.calibration import fit_calibration
+from formnet.evaluation.calibration import POOLED_DEVIATION, Outcomes, fit_calibration, fit_platt
 from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.evaluate import collect_outcomes, compute_metrics, predict_and_compare
 from formnet.evaluation.fields import field_counts
+from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.extractor import Extractor
+from formnet.extraction.schema import Schema
 from formnet.extraction.task import label_config
 from formnet.modeling import FormNetForTokenClassification
 from formnet.training.augmentation.header_footer import extract_header_footers
@@ -37,7 +41,10 @@ from formnet.training.trainer import (
 def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     """Train, and write a model to `run.output` that `Extractor.from_pretrained` loads."""
     limit_threads(run.threads)
+    schema = None if run.schema_file is None else Schema.read(run.schema_file)
     heads = load_training_data(run)
+    if schema is not None:
+        _check_schema(schema, heads)
     set_seed(run.seed)
     single_value_heads = [name for name, head in heads.items() if head.single_valued]
     schemes = {name: head.scheme for name, head in heads.items()}
@@ -60,7 +67,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         Encoder(tokenizer, head.scheme, structure[name] if run.structure else None) for name, head in heads.items()
     ]
     extractor = Extractor(
-        model, tokenizer, max_batch_tokens=run.optimization.max_batch_tokens, bf16=run.optimization.bf16
+        model, tokenizer, max_batch_tokens=run.optimization.max_batch_tokens, bf16=run.optimization.bf16, schema=schema
     )
     training = [head.training for head in heads.values()]
     dataset = DocumentDataset(training, encoders, run.augmentation, run.seed, *_header_footer_pools(run, heads))
@@ -75,6 +82,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         claim_run_directory(run, resume=resume, origin=origin)
         _print_summary(heads, initialized)
         tokenizer.save(str(run.output / "tokenizer.json"))
+        if schema is not None:
+            schema.save(run.output)
     trainer = FormNetTrainer(
         run,
         initialized,
@@ -102,6 +111,15 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         done = {"seed": run.seed, "parameters": model.num_parameters()}
         (run.output / DONE).write_text(json.dumps(done), encoding="utf-8")
     return extractor
+
+
+def _check_schema(schema: Schema, heads: Mapping[str, HeadData]) -> None:
+    """Raise if the schema has a label that the documents do not have."""
+    labels = {label for head in heads.values() for label in head.scheme.entity_types}
+    if unknown := sorted(schema.by_label.keys() - labels):
+        raise SettingsError(
+            f"schema_file: the documents have no label {unknown[0]!r}. Their labels are {', '.join(sorted(labels))}."
+        )
 
 
 def _print_summary(heads: Mapping[str, HeadData], initialized: InitializedModel[FormNetForTokenClassification]) -> None:
@@ -169,6 +187,8 @@ def _make_eval_fn(extractor: Extractor, held_out: Sequence[Sequence[Document]]) 
 def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> None:
     """Fit the calibration of each head on its held-out documents, with the probabilities before calibration."""
     extractor.set_calibration({})
+    config = extractor.model.config
+    config.task = replace(config.get_task(), link_calibration={}).to_dict()
     extractor.set_calibration(
         {
             head: fit_calibration(collect_outcomes(*predict_and_compare(extractor, documents, head)))
@@ -176,3 +196,25 @@ def calibrate(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> N
             if documents
         }
     )
+    links = {
+        head: fit_link_calibration(extractor, head, documents)
+        for head, documents in zip(extractor.heads, held_out, strict=True)
+        if documents and extractor.predicts_links(head)
+    }
+    config.task = replace(
+        config.get_task(), link_calibration={head: asdict(part) for head, part in links.items()}
+    ).to_dict()
+
+
+def fit_link_calibration(extractor: Extractor, head: str, documents: Sequence[Document]) -> LabelCalibration:
+    """Fit the calibration of links on those predicted between the labeled entities."""
+    outcomes = [
+        (log_odds(score), (owner, part) in document.links)
+        for document, links in zip(documents, extractor.link_entities(documents, head), strict=True)
+        for owner, part, score in links
+    ]
+    if not outcomes:
+        return LabelCalibration()
+    values, correct = zip(*outcomes, strict=True)
+    slope, intercept = fit_platt(Outcomes(np.array(values), np.array(correct, np.bool_)), (1.0, 0.0), POOLED_DEVIATION)
+    return LabelCalibration(slope, intercept)

@@ -17,7 +17,7 @@ from formnet.document.values.parse import PUNCTUATION, find_dates, interpret_num
 #: Maximum characters in a date, amount or identifier.
 MAX_VALUE_LENGTH = 200
 
-Kind = Literal["date", "amount", "identifier"]
+Kind = Literal["date", "amount", "identifier", "quantity", "time"]
 
 _LAST_TWO_DIGIT_YEAR = 2068  # as in POSIX
 _ZERO_DECIMAL_CURRENCIES = ("IDR", "JPY", "KRW", "VND")
@@ -77,6 +77,51 @@ def normalize(text: str, label: str = "", *, day_first: bool | None = None) -> V
     if hint == "amount":
         return _amount(text, allow_integer=True) or _date(text, day_first) or _last_amount(text)
     return _date(text, day_first, anywhere=hint == "date") or _amount(text)
+
+
+def normalize_as(text: str, kind: Kind, *, day_first: bool | None = None) -> Value | None:
+    """Normalize a value of a known kind; return None if it cannot be read as one.
+
+    >>> [normalize_as(*pair).value for pair in (("x 2", "quantity"), ("9:05 pm", "time"), ("25.000", "amount"))]
+    ['2', '21:05:00', '25000']
+    """
+    if len(text) > MAX_VALUE_LENGTH:
+        return None
+    text = unicodedata.normalize("NFKC", text).translate(PUNCTUATION).strip().strip(_EDGES).rstrip(f"{_EDGES},")
+    if kind == "amount":
+        return _amount(text, allow_integer=True) or _last_amount(text)
+    if kind == "date":
+        return _date(text, day_first, anywhere=True)
+    return {"identifier": _identifier, "quantity": _quantity, "time": _time}[kind](text)
+
+
+_QUANTITY = re.compile(r"[x×@]?\s*(?P<number>\d{1,6}(?:[.,]\d{1,3})?)\s*(?:[x×@]|[a-z]{1,5}\.?)?", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?<![\d:])(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?\s*(?:(?P<half>[ap])\.?m\b)?",
+    re.IGNORECASE,
+)
+
+
+def _quantity(text: str) -> Value | None:
+    """Normalize a number of pieces or a weight: 2, x2, 2 pcs, 0,350 kg."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
+    number = Decimal(match["number"].replace(",", "."))
+    return Value("quantity", f"{number.normalize():f}")
+
+
+def _time(text: str) -> Value | None:
+    """Normalize the only time of day in a text."""
+    found = {_to_time(match) for match in _TIME.finditer(text)} - {None}
+    return Value("time", found.pop() or "") if len(found) == 1 else None
+
+
+def _to_time(match: re.Match[str]) -> str | None:
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
+    return f"{hour:02}:{minute:02}:{second:02}" if hour < 24 and minute < 60 and second < 60 else None
 
 
 def infer_kind(label: str) -> Kind | None:

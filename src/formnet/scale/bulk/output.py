@@ -11,7 +11,7 @@ from pyarrow.parquet import ParquetFile, write_table
 from pydantic import BaseModel
 
 from formnet.document import Document
-from formnet.extraction.output import EntityOutput, entity_output
+from formnet.extraction.output import EntityOutput, to_entities
 from formnet.scale.bulk.storage import StoragePath
 
 ENTITIES, ERRORS = "entities", "errors"
@@ -72,7 +72,7 @@ def result_row(document: Document, source: str) -> BulkRow:
         pages=len(document.pages),
         words=document.num_words,
         text_source=list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
-        entities=[entity_output(entity) for entity in document.entities],
+        entities=to_entities(document),
     )
 
 

@@ -13,6 +13,7 @@ from formnet.errors import LimitError
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.runtime import limit_onednn_caches
+from formnet.extraction.schema import Schema
 from formnet.scale.service.errors import ApiError, internal_error, to_api_error
 
 #: Maximum tokens of a short document, and of a batch of them. Longer ones are scored by a replica of their own.
@@ -25,6 +26,13 @@ MAX_ONGOING_REQUESTS = 16
 _SECONDS_PER_TOKEN = 0.05
 #: Added to the priority of replicas for long documents, which use what other processes leave of the processor.
 _NICENESS = 10
+
+
+class ModelDescription(NamedTuple):
+    """What the ingress needs to know about a model."""
+
+    labels: list[str]
+    schema: Schema
 
 
 class ModelInput(NamedTuple):
@@ -87,9 +95,10 @@ class ModelReplica:
         self.numbers = count()
         self.batching: asyncio.Task[None] | None = None
 
-    def labels(self) -> list[str]:
-        """Return the labels of all heads, sorted."""
-        return sorted({label for scheme in self.extractor.heads.values() for label in scheme.entity_types})
+    def describe(self) -> "ModelDescription":
+        """Return the labels of all heads, sorted, and the schema."""
+        labels = {label for scheme in self.extractor.heads.values() for label in scheme.entity_types}
+        return ModelDescription(sorted(labels), self.extractor.schema)
 
     async def annotate(self, item: ModelInput) -> Result:
         """Extract the entities of one document."""

@@ -22,7 +22,7 @@ from formnet.scale.service.auth import require_api_key
 from formnet.scale.service.errors import ApiError, overloaded_error
 from formnet.scale.service.metrics import Counters, metrics_text
 from formnet.scale.service.middleware import install_middleware, request_id
-from formnet.scale.service.model import ModelInput, TooLong
+from formnet.scale.service.model import ModelDescription, ModelInput, TooLong
 from formnet.scale.service.openapi import EXTRACT_BODY, ServiceApi, error_responses
 from formnet.scale.service.reader import Upload
 from formnet.scale.service.request_body import BodyBuffer, read_body
@@ -84,7 +84,7 @@ class Ingress:
         self, settings: ServiceSettings, digests: tuple[bytes, ...], reader: Any, models: dict[str, ModelHandles]
     ) -> None:
         self.settings, self.digests, self.reader, self.models = settings, digests, reader, models
-        self.labels: dict[str, list[str]] = {}
+        self.descriptions: dict[str, ModelDescription] = {}
         self.counters, self.buffer = Counters(), BodyBuffer(settings)
 
     @app.post(
@@ -154,7 +154,13 @@ class Ingress:
                 annotations = await self._call(model.long.annotate, item)
         document = annotations.apply_to(result.document)
         self.counters.count(document, parameters.model)
-        return to_service_document(document, result.images)
+        return to_service_document(document, (await self._describe(parameters.model)).schema, result.images)
+
+    async def _describe(self, model: str) -> ModelDescription:
+        """Return the labels and the schema of a model, which its replica knows."""
+        if model not in self.descriptions:
+            self.descriptions[model] = await self._call(self.models[model].short.describe)
+        return self.descriptions[model]
 
     async def _call(self, method: Any, *arguments: Any) -> Any:
         """Call a deployment, once more if its replica dies; raise the `ApiError` that it returns."""
@@ -197,9 +203,7 @@ class Ingress:
     )
     async def list_models(self) -> ModelsResponse:
         """Return the models with their labels, and the limits."""
-        for name, model in self.models.items():
-            if name not in self.labels:
-                self.labels[name] = await self._call(model.short.labels)
+        models = [ModelInfo(name=name, labels=(await self._describe(name)).labels) for name in self.models]
         settings = self.settings
         limits = LimitsInfo(
             bytes=settings.max_bytes,
@@ -210,7 +214,6 @@ class Ingress:
             pixels=settings.max_pixels,
             seconds=settings.timeout,
         )
-        models = [ModelInfo(name=name, labels=self.labels[name]) for name in self.models]
         return ModelsResponse(models=models, limits=limits)
 
     @app.get("/healthz", response_class=PlainTextResponse, responses=error_responses(400, 500))

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from formnet.document import Document
 from formnet.extraction.output import Box, DocumentOutput, PageOutput, Share, to_output
+from formnet.extraction.schema import Schema
 
 
 class PageInput(BaseModel):
@@ -91,10 +92,10 @@ class ErrorResponse(BaseModel):
     error: ErrorDetail
 
 
-def to_service_document(document: Document, images: Sequence[str | None] = ()) -> ServiceDocument:
+def to_service_document(document: Document, schema: Schema, images: Sequence[str | None] = ()) -> ServiceDocument:
     """Convert a document; `images` holds one data URL per page, or is empty if no images were requested."""
-    output = to_output(document)
+    output = to_output(document, schema)
     pages = [ServicePage(**page.model_dump()) for page in output.pages]
     for page, image in zip(pages, images, strict=False):
         page.image = image
-    return ServiceDocument(document=output.document, pages=pages, entities=output.entities)
+    return ServiceDocument(**dict(output) | {"pages": pages})

@@ -96,8 +96,14 @@ function show(result) {
   byId("pages").replaceChildren(
     ...result.pages.map((page) => figure(page, entities.filter((entity) => entity.page === page.page)))
   );
-  const byScore = [...entities].sort((a, b) => (a.score ?? 0) - (b.score ?? 0));
-  byId("rows").replaceChildren(...byScore.map(row));
+  // A field may consist of several entities, such as the lines of a description.
+  const idsOf = (field) => entities.filter((entity) => entity.words.every((word) => field.words.includes(word))).map((e) => e.id);
+  byId("rows").replaceChildren(...headerFields(result.fields).map(([name, field]) => row(name, field, result, idsOf(field), color)));
+  byId("items").replaceChildren(
+    ...Object.entries(result.fields).filter(([, item]) => isItemList(item)).map(([name, items]) => itemTable(name, items, idsOf))
+  );
+  const checks = result.checks.filter((check) => check.status !== "not_applicable");
+  byId("checks").replaceChildren(...checks.map((check) => make("li", describe(check), check.status)));
   byId("none").hidden = entities.length > 0;
   byId("copy").textContent = "Copy JSON";
   byId("result").hidden = false;
@@ -119,7 +125,7 @@ function figure(page, entities) {
       const title = draw("title", {});
       title.textContent = entity.label + ": " + entity.text;
       rect.append(title);
-      link(rect, entity.id, "tr");
+      link(rect, [entity.id], "tr");
       svg.append(rect);
     }
   }
@@ -139,35 +145,86 @@ function figure(page, entities) {
   return node;
 }
 
-function row(entity) {
-  const line = make("tr", undefined, entity.review ? "review" : "");
+const isField = (item) => item !== null && typeof item === "object" && "value" in item && "boxes" in item;
+const isGroup = (item) => item !== null && typeof item === "object" && !Array.isArray(item) && !isField(item);
+const readable = (name) => name.replaceAll("_", " ");
+
+// A list whose elements have several fields is shown as a table of its own.
+function isItemList(item) {
+  const fields = (group) => Object.values(group).filter((part) => isField(part) || Array.isArray(part));
+  return Array.isArray(item) && item.some((element) => isGroup(element) && fields(element).length > 1);
+}
+
+function headerFields(fields, prefix = "") {
+  return Object.entries(fields).flatMap(([name, item]) => {
+    const path = prefix + readable(name);
+    if (isField(item)) return [[path, item]];
+    if (isGroup(item)) return headerFields(item, path + ": ");
+    if (!Array.isArray(item) || isItemList(item)) return [];
+    return item.flatMap((element) => {
+      if (isField(element)) return [[path, element]];
+      const constants = Object.values(element).filter((part) => typeof part === "string");
+      return Object.values(element).filter(isField).map((field) => [[path, ...constants].join(" "), field]);
+    });
+  });
+}
+
+function row(name, field, result, ids, color) {
+  const line = make("tr", undefined, field.review ? "review" : "");
   line.tabIndex = 0;
-  const label = make("td", entity.label);
+  const label = make("td", name);
   const dot = make("span", undefined, "dot");
-  dot.style.background = entity.color;
+  dot.style.background = color.get(result.entities[ids[0]]?.label) ?? COLORS[0];
   label.prepend(dot);
-  const text = make("td", entity.text, "t");
-  const value = entity.value ? [entity.value.value, entity.value.currency].filter(Boolean).join(" ") : entity.text;
-  const mark = entity.value?.ambiguous ? " ?" : ""; // such as 03/04/2019
-  if (mark || value !== entity.text) text.append(make("small", value + mark));
+  const currency = typeof field.value === "number" && result.currency ? " " + result.currency : "";
+  const value = make("td", field.value === null ? "not readable" : field.value + currency, "t");
+  const printed = [field.key_text, field.text].filter(Boolean).join(" ");
+  if (printed !== String(field.value)) value.append(make("small", printed));
   const number = (score) => make("td", score === null ? "" : score.toFixed(2), "n");
-  line.append(label, text, number(entity.score), number(entity.ocr_score));
-  link(line, entity.id, "rect");
+  line.append(label, value, number(field.score), number(field.ocr_score));
+  link(line, ids, "rect");
   return line;
 }
 
-// Highlight a table row and its boxes together; on click or focus, scroll the counterpart into view.
-function link(node, id, counterpart) {
-  node.dataset.e = id;
-  node.addEventListener("mouseenter", () => highlight(id, true));
-  node.addEventListener("mouseleave", () => highlight(id, node === document.activeElement));
-  node.addEventListener("focus", () => highlight(id, true, counterpart));
-  node.addEventListener("blur", () => highlight(id, false));
-  node.addEventListener("click", () => highlight(id, true, counterpart));
+function itemTable(name, items, idsOf) {
+  const nested = (item) => Object.values(item).filter(Array.isArray).flat().filter(isGroup);
+  const rows = items.flatMap((item) => [[item, false], ...nested(item).map((part) => [part, true])]);
+  const columns = [...new Set(rows.flatMap(([item]) => Object.keys(item).filter((key) => isField(item[key]))))];
+  const table = make("table");
+  const head = make("tr");
+  head.append(...columns.map((column) => make("th", readable(column))));
+  const body = make("tbody");
+  for (const [item, isPart] of rows) {
+    const fields = Object.values(item).filter(isField);
+    const line = make("tr", undefined, fields.some((field) => field.review) ? "review" : "");
+    line.tabIndex = 0;
+    line.append(...columns.map((column, i) => make("td", item[column]?.value ?? "", i ? "n" : isPart ? "t part" : "t")));
+    link(line, fields.flatMap(idsOf), "rect");
+    body.append(line);
+  }
+  const header = make("thead");
+  header.append(head);
+  table.append(make("caption", readable(name)), header, body);
+  return table;
 }
 
-function highlight(id, on, scrollTo) {
-  for (const node of document.querySelectorAll('[data-e="' + id + '"]')) {
+function describe(check) {
+  const name = readable(check.name) + (check.element === null ? "" : " " + (check.element + 1));
+  return check.status === "passed" ? name + " adds up" : name + ": " + check.left + " is not " + check.right;
+}
+
+// Highlight a table row and its boxes together; on click or focus, scroll the counterpart into view.
+function link(node, ids, counterpart) {
+  node.dataset.e = ids.join(" ");
+  node.addEventListener("mouseenter", () => highlight(ids, true));
+  node.addEventListener("mouseleave", () => highlight(ids, node === document.activeElement));
+  node.addEventListener("focus", () => highlight(ids, true, counterpart));
+  node.addEventListener("blur", () => highlight(ids, false));
+  node.addEventListener("click", () => highlight(ids, true, counterpart));
+}
+
+function highlight(ids, on, scrollTo) {
+  for (const node of ids.flatMap((id) => [...document.querySelectorAll('[data-e~="' + id + '"]')])) {
     node.classList.toggle("on", on);
     if (on && scrollTo && node.tagName.toLowerCase() === scrollTo) node.scrollIntoView({ block: "nearest" });
   }

@@ -1,0 +1,148 @@
+"""Documents on the terminal: header fields, line items as rows, and checks."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from formnet.document import Document
+    from formnet.extraction.fields import CheckOutput
+    from formnet.extraction.output import DocumentOutput
+    from formnet.extraction.schema import Schema
+
+
+def print_document(document: "Document", schema: "Schema") -> None:
+    """Print the fields of a document."""
+    from rich.console import Console
+
+    from formnet.extraction.output import to_output
+
+    console = Console()
+    output = to_output(document, schema)
+    if not document.entities:
+        sources = sorted({page.text_source for page in document.pages if page.text_source})
+        source = f" (text from {', '.join(sources)})" if sources else ""
+        console.print(printable(f"{document.id}: no fields found in {document.num_words} words{source}."))
+        return
+    console.print(_header_table(output))
+    for name, elements in _lists(output.fields):
+        console.print(_item_table(name, elements))
+    if checks := [check for check in output.checks if check.status != "not_applicable"]:
+        console.print(printable(f"checks: {'; '.join(map(_describe, checks))}"))
+
+
+def _header_table(output: "DocumentOutput") -> "Table":
+    from rich.table import Table
+
+    table = Table(title=printable(output.document), title_justify="left", title_style="bold")
+    for name in ("field", "value", "text"):
+        table.add_column(name, overflow="fold")
+    for name in ("page", "confidence", "OCR"):
+        table.add_column(name, justify="right")
+    for name, field in _header_rows(output.fields):
+        confidence, ocr = ("" if score is None else f"{score:.2f}" for score in (field.score, field.ocr_score))
+        value = printable(format_field(field, output.currency))
+        cells = (printable(name), value, printable(field.text), str(field.page))
+        table.add_row(
+            *cells, f"{confidence} ?" if field.review else confidence, ocr, style="yellow" if field.review else None
+        )
+    return table
+
+
+def _header_rows(fields: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the fields outside of line items, with their paths."""
+    from formnet.extraction.fields import FieldOutput
+
+    for name, item in fields.items():
+        path = f"{prefix}{name}"
+        if isinstance(item, FieldOutput):
+            yield path, item
+        elif isinstance(item, dict):
+            yield from _header_rows(item, f"{path}.")
+        elif isinstance(item, list) and not is_item_list(item):
+            for element in item:
+                if isinstance(element, FieldOutput):
+                    yield path, element
+                else:
+                    constants = [value for value in element.values() if isinstance(value, str)]
+                    label = " ".join([path, *constants])
+                    yield from ((label, field) for field in element.values() if isinstance(field, FieldOutput))
+
+
+def is_item_list(elements: list[Any]) -> bool:
+    """Return whether list elements have several fields, so that they are shown as rows."""
+    from formnet.extraction.fields import FieldOutput
+
+    groups = [element for element in elements if isinstance(element, dict)]
+    return any(sum(isinstance(field, FieldOutput | list) for field in group.values()) > 1 for group in groups)
+
+
+def _lists(fields: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for name, item in fields.items():
+        if isinstance(item, list) and is_item_list(item):
+            yield name, item
+
+
+def _item_table(name: str, elements: list[dict[str, Any]]) -> "Table":
+    from rich.table import Table
+
+    from formnet.extraction.fields import FieldOutput
+
+    columns = list(
+        dict.fromkeys(
+            key
+            for element in elements
+            for row in (element, *_nested(element))
+            for key, field in row.items()
+            if isinstance(field, FieldOutput)
+        )
+    )
+    table = Table(title=name.replace("_", " "), title_justify="left", title_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column.replace("_", " "), justify="left" if number == 0 else "right", overflow="fold")
+    for element in elements:
+        for depth, row in enumerate((element, *_nested(element))):
+            cells = [format_field(row.get(column), None) for column in columns]
+            needs_review = any(isinstance(field, FieldOutput) and field.review for field in row.values())
+            cells[0] = f"{'+ ' if depth else ''}{cells[0]}{' ?' if needs_review else ''}"
+            table.add_row(*map(printable, cells), style="yellow" if needs_review else None)
+    return table
+
+
+def _nested(element: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the groups in the lists of an element, such as the modifiers of an item."""
+    for item in element.values():
+        if isinstance(item, list):
+            yield from (group for group in item if isinstance(group, dict))
+
+
+def format_field(field: Any, currency: str | None) -> str:
+    """Format the value of a field; a value that could not be read is empty."""
+    if field is None or field.value is None:
+        return ""
+    if isinstance(field.value, float):
+        number = f"{field.value:,.{_printed_decimals(field.text)}f}"
+        return f"{number} {currency}" if currency else number
+    return str(field.value)
+
+
+def _printed_decimals(text: str) -> int:
+    """Return 2 if an amount is printed with cents, else 0."""
+    digits = text.rstrip()
+    return 2 if len(digits) > 3 and digits[-3] in ".," and digits[-2:].isdigit() else 0
+
+
+def _describe(check: "CheckOutput") -> str:
+    name = check.name.replace("_", " ") + ("" if check.element is None else f" {check.element + 1}")
+    if check.status == "passed":
+        return f"{name} passed"
+    return f"{name} FAILED ({check.left:,.2f} is not {check.right:,.2f})"
+
+
+def printable(text: str) -> "Text":
+    """Replace control characters, which could drive the terminal."""
+    from rich.text import Text
+
+    return Text("".join(c if c.isprintable() else "\ufffd" for c in text))

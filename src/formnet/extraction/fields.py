@@ -1,0 +1,131 @@
+"""The structured output of a document: its fields as a tree, and the checks of its schema."""
+
+from collections.abc import Collection, Sequence
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from formnet.document import Document, Entity
+from formnet.document.boxes import Box
+from formnet.extraction.checks import Status, run_checks
+from formnet.extraction.schema import Schema
+from formnet.extraction.structure import Node, build_tree
+
+
+class FieldOutput(BaseModel):
+    """A field: its value, and where it is printed."""
+
+    value: int | float | str | None = Field(
+        description="A number for amounts and quantities, ISO 8601 for dates and times; null if it cannot be read."
+    )
+    text: str = Field(description="The value as printed.")
+    key_text: str = Field("", description="The printed caption, if there is one.")
+    score: float | None = Field(None, description="Calibrated probability that this field is correct.")
+    ocr_score: float | None = Field(None, description="The lowest OCR confidence among its words.")
+    page: int = Field(description="Page number, starting at 1.")
+    boxes: list[Box] = Field(description="One bounding box per line: x0, y0, x1, y1 in the units of the page.")
+    words: list[int] = Field(description="Word indices in the document, in reading order.")
+    review: bool = Field(False, description="Whether a person should check the value.")
+
+
+class CheckOutput(BaseModel):
+    """The result of a check."""
+
+    name: str
+    status: Status
+    element: int | None = Field(None, description="Number of the list element, starting at 0, if it is checked alone.")
+    fields: list[str] = Field([], description="Paths of the fields that were compared.")
+    left: float | None = None
+    right: float | None = None
+
+
+#: Fields by name: a field, a list of fields or of groups, or a group.
+Fields = dict[str, Any]
+
+
+def to_fields(document: Document, schema: Schema) -> tuple[Fields, list[CheckOutput]]:
+    """Arrange a document's entities as fields, and check them; a failed check marks its fields for review."""
+    root = build_tree(document.entities, document.links, schema)
+    results = run_checks(root, schema)
+    failed = {
+        (entity.label, entity.words) for result in results if result.status == "failed" for entity in result.entities
+    }
+    checks = [
+        CheckOutput(
+            name=result.name,
+            status=result.status,
+            element=result.element,
+            fields=list(dict.fromkeys(schema.by_label[entity.label].path for entity in result.entities)),
+            left=None if result.left is None else float(result.left),
+            right=None if result.right is None else float(result.right),
+        )
+        for result in results
+    ]
+    return _to_tree(root, schema, failed), checks
+
+
+def plain_values(fields: Any) -> Any:
+    """Reduce fields to their values."""
+    if isinstance(fields, FieldOutput):
+        return fields.value
+    if isinstance(fields, list):
+        return [plain_values(item) for item in fields]
+    if isinstance(fields, dict):
+        return {name: plain_values(item) for name, item in fields.items()}
+    return fields
+
+
+def _to_tree(node: Node, schema: Schema, failed: Collection[tuple[str, tuple[int, ...]]], prefix: str = "") -> Fields:
+    """Convert a node at the path `prefix`, with its names in the order of the schema."""
+    tree: Fields = dict(node.constants)
+    for name, entities in node.values.items():
+        if schema.by_label[entities[0].label].segments[-1].is_list:
+            tree[name] = [_field([entity], schema, failed) for entity in entities]
+        else:
+            tree[name] = _field(entities, schema, failed)
+    for name, elements in node.lists.items():
+        tree[name] = [_to_tree(element, schema, failed, f"{prefix}{name}.") for element in elements]
+    for name, part in node.parts.items():
+        tree[name] = _to_tree(part, schema, failed, f"{prefix}{name}.")
+    order = schema.path_order
+    return {name: tree[name] for name in sorted(tree, key=lambda name: order.get(f"{prefix}{name}", -1))}
+
+
+def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[str, tuple[int, ...]]]) -> FieldOutput:
+    """Convert the entities of one field: the parts of a text are joined; of several values, the surest is taken."""
+    kind = schema.by_label[entities[0].label].type
+    if kind != "text":
+        readings = {entity.value.value for entity in entities if entity.value is not None}
+        entities = [max(entities, key=lambda entity: (entity.value is not None, entity.score or 0.0))]
+        differs = len(readings) > 1
+    else:
+        differs = False
+    first = entities[0]
+    text = " ".join(entity.text for entity in entities)
+    value: int | float | str | None = text
+    if kind != "text":
+        value = None if first.value is None else first.value.value
+        if value is not None and kind in ("amount", "quantity"):
+            number = Decimal(value)
+            value = int(number) if kind == "quantity" and number == int(number) else float(number)
+    is_ambiguous = first.value is not None and kind == "date" and first.value.ambiguous
+    return FieldOutput(
+        value=value,
+        text=text,
+        key_text=" ".join(entity.key_text for entity in entities if entity.key_text),
+        score=_lowest(entity.score for entity in entities),
+        ocr_score=_lowest(entity.ocr_score for entity in entities),
+        page=first.page + 1,
+        boxes=[box for entity in entities for box in entity.boxes],
+        words=[word for entity in entities for word in entity.words],
+        review=value is None
+        or differs
+        or is_ambiguous
+        or any(entity.review or (entity.label, entity.words) in failed for entity in entities),
+    )
+
+
+def _lowest(scores: Any) -> float | None:
+    known = [round(score, 4) for score in scores if score is not None]
+    return min(known) if known else None

@@ -1,0 +1,81 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from formnet.errors import SettingsError
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.fields import plain_values, to_fields
+from formnet.extraction.options import ExtractionOptions
+from formnet.extraction.pretrained import find_model, shipped_models
+from formnet.extraction.schema import Check, FieldSchema, Schema
+from linked_receipts import linked_receipt
+
+SCHEMA = Schema(
+    fields=(
+        FieldSchema(label="name", path="items[].description", anchor=True),
+        FieldSchema(label="count", path="items[].quantity", type="quantity"),
+        FieldSchema(label="price", path="items[].total", type="amount"),
+        FieldSchema(label="modifier", path="items[].modifiers[].description", anchor=True),
+        FieldSchema(label="total", path="total", type="amount"),
+    ),
+    checks=(Check(name="items", any_of=("sum(items.total) = total",)),),
+)
+
+
+def with_values(items: int) -> object:
+    receipt = linked_receipt(items)
+    options = ExtractionOptions(day_first=True)
+    entities = (options.apply(replace(entity, score=0.9), SCHEMA.by_label[entity.label]) for entity in receipt.entities)
+    return replace(receipt, entities=tuple(entities))
+
+
+def test_to_fields_arranges_values_in_the_order_of_the_schema() -> None:
+    fields, checks = to_fields(with_values(2), SCHEMA)  # type: ignore[arg-type]
+    assert list(fields) == ["items", "total"]
+    assert plain_values(fields) == {
+        "items": [
+            {"description": "Tea", "quantity": 1, "total": 0.5},
+            {"description": "Cake", "quantity": 2, "total": 1.5, "modifiers": [{"description": "extra milk"}]},
+        ],
+        "total": 2.0,
+    }
+    assert list(fields["items"][1]) == ["description", "quantity", "total", "modifiers"]
+    assert (fields["total"].text, fields["total"].key_text, fields["total"].page) == ("2.00", "Total:", 1)
+    assert [(check.status, check.fields) for check in checks] == [("passed", ["items[].total", "total"])]
+    assert not fields["total"].review
+
+
+def test_to_fields_failed_check_marks_its_fields_for_review() -> None:
+    fields, (check,) = to_fields(with_values(3), SCHEMA)  # type: ignore[arg-type]
+    assert (check.status, check.left, check.right) == ("failed", 4.5, 3.0)
+    assert fields["total"].review
+    assert fields["items"][0]["total"].review
+    assert not fields["items"][0]["description"].review
+
+
+def test_to_fields_unreadable_and_differing_values_are_marked_for_review() -> None:
+    document = with_values(1)
+    total = document.entities[-1]  # type: ignore[attr-defined]
+    unreadable = replace(total, value=None)
+    fields, _ = to_fields(replace(document, entities=(unreadable,), links=()), SCHEMA)  # type: ignore[type-var]
+    assert (fields["total"].value, fields["total"].review) == (None, True)
+    other = replace(total, words=(0,), score=0.95, value=replace(total.value, value="7.00"))
+    fields, _ = to_fields(replace(document, entities=(other, total), links=()), SCHEMA)  # type: ignore[type-var]
+    assert (fields["total"].value, fields["total"].review) == (7.0, True)
+
+
+def test_schema_load_invalid_file_raises(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"fields": [{"label": "a", "path": "B"}]}')
+    with pytest.raises(SettingsError, match=r"schema\.json: invalid schema: fields\.0\.path: .*'B' is not a path"):
+        Schema.load(tmp_path)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Schema.read(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_shipped_schema_covers_all_labels(name: str) -> None:
+    schema = Schema.load(find_model(name))
+    assert schema is not None
+    labels = {label for head in Extractor.from_pretrained(name).heads.values() for label in head.entity_types}
+    assert schema.by_label.keys() == labels
