@@ -83,16 +83,28 @@ def test_docs_yaml_block_equals_config_file(page: str, config: str) -> None:
 @pytest.mark.ocr
 def test_readme_output_equals_extract(checkout: Path) -> None:
     (shown,) = (block for language, block in blocks("README.md") if language == "text")
-    rows = re.findall(r"^([a-z_.]+) .* (\d\.\d\d)  (\d\.\d\d)$", shown, re.MULTILINE)
     (command,) = (block for _, block in blocks("README.md") if block.startswith("formnet extract examples/receipt.jpg"))
     (document,) = json.loads(run_block("bash", command, checkout).stdout)
-    found = [(entity["label"], entity["score"]) for entity in document["entities"]]
-    assert len(rows) > 10
-    for label, confidence, _ in rows:
-        assert any(label == name and abs(float(confidence) - score) < 0.02 for name, score in found), (
-            label,
-            confidence,
-        )
+    fields = document["fields"]
+    header, items, checks = shown.split("\n\n")
+    found = {
+        **{name: field for name, field in fields.items() if "value" in field},
+        **{f"merchant.{name}": field for name, field in fields["merchant"].items()},
+        "payments cash": fields["payments"][0]["amount"],
+    }
+    rows = re.findall(r"^([a-z_. ]+?)  +(\S+).* (\d\.\d\d)  (\d\.\d\d)$", header, re.MULTILINE)
+    assert {name for name, *_ in rows} == set(found)
+    for name, value, confidence, _ in rows:
+        assert str(found[name]["value"]).startswith(value.rstrip("0"))
+        assert float(confidence) == pytest.approx(found[name]["score"], abs=0.02)
+    rows = re.findall(r"^([A-Z ]+?)  +(\d)  +([\d.]+)$", items, re.MULTILINE)
+    assert [(name, int(count), float(total)) for name, count, total in rows] == [
+        (item["description"]["value"], item["quantity"]["value"], item["total"]["value"])
+        for item in fields["line_items"]
+    ]
+    passed = [check["name"] for check in document["checks"] if check["status"] == "passed"]
+    assert re.findall(r"(\w+) passed", checks) == passed
+    assert not any(check["status"] == "failed" for check in document["checks"])
 
 
 @pytest.mark.parametrize("page", CURRENT_PAGES, ids=page_id)
