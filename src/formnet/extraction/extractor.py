@@ -18,6 +18,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
+from formnet.document.values.conventions import infer_day_first
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer, tokenize_words
 from formnet.errors import LimitError, SettingsError
 from formnet.extraction.annotations import Annotations
@@ -79,6 +80,7 @@ class Extractor:
         self.heads = read_heads(model.config)
         trained_day_first = model.config.get_task().day_first
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
+        self.infers_date_order = day_first is None
         self.encoder = Encoder(tokenizer)
         #: Types of values by label; without a schema, labels suggest them.
         self.typed_fields = {} if schema is None else schema.by_label
@@ -161,13 +163,19 @@ class Extractor:
                 if head in (None, name)
             }
             for row, i in enumerate(indices):
-                chosen = self.options if options is None else options[i]
-                if chosen.day_first is None:
-                    chosen = replace(chosen, day_first=self.options.day_first)
+                chosen = self._resolve_date_order(batch[row], None if options is None else options[i])
                 found = {name: entities[row] for name, entities in by_head.items()}
                 annotations = self.add_structure(batch[row], found, scores.document(row))
                 values = [chosen.apply(entity, self.typed_fields.get(entity.label)) for entity in annotations.entities]
                 yield i, annotations._replace(entities=values)
+
+    def _resolve_date_order(self, document: Document, options: ExtractionOptions | None) -> ExtractionOptions:
+        """Return the options for a document; the order of dates is that requested, else inferred, else trained."""
+        if options is not None and options.day_first is not None:
+            return options
+        chosen = self.options if options is None else replace(options, day_first=self.options.day_first)
+        inferred = infer_day_first(document.texts) if self.infers_date_order else None
+        return chosen if inferred is None else replace(chosen, day_first=inferred)
 
     def add_structure(
         self, document: Document, found: Mapping[str, Sequence[Entity]], scores: StructureScores

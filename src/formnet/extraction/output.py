@@ -4,13 +4,13 @@ import csv
 import json
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, Literal, TextIO
 
 from pydantic import BaseModel, Field
 
 from formnet.document import Document, Entity
+from formnet.document.values.conventions import find_currency, infer_day_first
 from formnet.document.values.normalize import Value
 from formnet.document.values.parse import parse_number
 from formnet.extraction.fields import CheckOutput, Fields, plain_values, to_fields
@@ -52,7 +52,10 @@ class DocumentOutput(BaseModel):
     """The fields of one document."""
 
     document: str
-    currency: str | None = Field(None, description="Currency of the amounts, as an ISO 4217 code, if one is printed.")
+    currency: str | None = Field(None, description="The currency printed most often, as an ISO 4217 code.")
+    date_order: Literal["day_first", "month_first"] | None = Field(
+        None, description="How the document writes dates, if its other dates, addresses or currency tell."
+    )
     fields: Fields = Field(description="The fields by name, as the schema of the model arranges them.")
     checks: list[CheckOutput] = Field(description="Arithmetic that the schema of the model declares.")
     pages: list[PageOutput]
@@ -62,10 +65,11 @@ class DocumentOutput(BaseModel):
 def to_output(document: Document, schema: Schema) -> DocumentOutput:
     """Convert a document with its annotations."""
     fields, checks = to_fields(document, schema)
-    currencies = Counter(e.value.currency for e in document.entities if e.value is not None and e.value.currency)
+    day_first = infer_day_first(document.texts)
     return DocumentOutput(
         document=document.id,
-        currency=currencies.most_common(1)[0][0] if currencies else None,
+        currency=find_currency(document.texts),
+        date_order=None if day_first is None else "day_first" if day_first else "month_first",
         fields=fields,
         checks=checks,
         pages=[
