@@ -6,32 +6,13 @@ import pytest
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import plain_values, to_fields
-from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import find_model, shipped_models
-from formnet.extraction.schema import Check, FieldSchema, Schema
-from linked_receipts import linked_receipt
-
-SCHEMA = Schema(
-    fields=(
-        FieldSchema(label="name", path="items[].description", anchor=True),
-        FieldSchema(label="count", path="items[].quantity", type="quantity"),
-        FieldSchema(label="price", path="items[].total", type="amount"),
-        FieldSchema(label="modifier", path="items[].modifiers[].description", anchor=True),
-        FieldSchema(label="total", path="total", type="amount"),
-    ),
-    checks=(Check(name="items", any_of=("sum(items.total) = total",)),),
-)
-
-
-def with_values(items: int) -> object:
-    receipt = linked_receipt(items)
-    options = ExtractionOptions(day_first=True)
-    entities = (options.apply(replace(entity, score=0.9), SCHEMA.by_label[entity.label]) for entity in receipt.entities)
-    return replace(receipt, entities=tuple(entities))
+from formnet.extraction.schema import Schema
+from linked_receipts import SCHEMA, read_receipt
 
 
 def test_to_fields_arranges_values_in_the_order_of_the_schema() -> None:
-    fields, checks = to_fields(with_values(2), SCHEMA)  # type: ignore[arg-type]
+    fields, checks = to_fields(read_receipt(2), SCHEMA)
     assert list(fields) == ["items", "total"]
     assert plain_values(fields) == {
         "items": [
@@ -47,7 +28,7 @@ def test_to_fields_arranges_values_in_the_order_of_the_schema() -> None:
 
 
 def test_to_fields_failed_check_marks_its_fields_for_review() -> None:
-    fields, (check,) = to_fields(with_values(3), SCHEMA)  # type: ignore[arg-type]
+    fields, (check,) = to_fields(read_receipt(3), SCHEMA)
     assert (check.status, check.left, check.right) == ("failed", 4.5, 3.0)
     assert fields["total"].review
     assert fields["items"][0]["total"].review
@@ -55,13 +36,14 @@ def test_to_fields_failed_check_marks_its_fields_for_review() -> None:
 
 
 def test_to_fields_unreadable_and_differing_values_are_marked_for_review() -> None:
-    document = with_values(1)
-    total = document.entities[-1]  # type: ignore[attr-defined]
+    document = read_receipt(1)
+    total = document.entities[-1]
+    assert total.value is not None
     unreadable = replace(total, value=None)
-    fields, _ = to_fields(replace(document, entities=(unreadable,), links=()), SCHEMA)  # type: ignore[type-var]
+    fields, _ = to_fields(replace(document, entities=(unreadable,), links=()), SCHEMA)
     assert (fields["total"].value, fields["total"].review) == (None, True)
     other = replace(total, words=(0,), score=0.95, value=replace(total.value, value="7.00"))
-    fields, _ = to_fields(replace(document, entities=(other, total), links=()), SCHEMA)  # type: ignore[type-var]
+    fields, _ = to_fields(replace(document, entities=(other, total), links=()), SCHEMA)
     assert (fields["total"].value, fields["total"].review) == (7.0, True)
 
 

@@ -1,7 +1,11 @@
 """Receipts of our own making, with line items, captions and links."""
 
+from dataclasses import replace
+
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.extraction.options import ExtractionOptions
+from formnet.extraction.schema import Check, FieldSchema, Schema
 
 NAMES = ("Tea", "Cake", "Soup", "Bread", "Juice")
 
@@ -40,3 +44,23 @@ def linked_receipt(items: int, name: str = "receipt") -> Document:
     for link in links:
         builder.add_link(*link)
     return builder.build()
+
+
+SCHEMA = Schema(
+    fields=(
+        FieldSchema(label="name", path="items[].description", anchor=True),
+        FieldSchema(label="count", path="items[].quantity", type="quantity"),
+        FieldSchema(label="price", path="items[].total", type="amount"),
+        FieldSchema(label="modifier", path="items[].modifiers[].description", anchor=True),
+        FieldSchema(label="total", path="total", type="amount"),
+    ),
+    checks=(Check(name="items", any_of=("sum(items.total) = total",)),),
+)
+
+
+def read_receipt(items: int) -> Document:
+    """Return a linked receipt with normalized values, as an extractor returns it."""
+    receipt = linked_receipt(items)
+    options = ExtractionOptions(day_first=True)
+    entities = (options.apply(replace(entity, score=0.9), SCHEMA.by_label[entity.label]) for entity in receipt.entities)
+    return replace(receipt, entities=tuple(entities))

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -18,6 +18,8 @@ from formnet.cli.terminal import print_document
 if TYPE_CHECKING:
     from formnet.document import Document
     from formnet.errors import DocumentError
+    from formnet.extraction.schema import Schema
+    from formnet.extraction.writers import CsvWriter, JsonWriter, XlsxWriter
 
     ReadFunction = Callable[[Path], Iterator[Document | DocumentError]]
 
@@ -32,6 +34,7 @@ class OutputFormat(StrEnum):
     json = "json"
     jsonl = "jsonl"
     csv = "csv"
+    xlsx = "xlsx"
 
 
 def extract(
@@ -43,13 +46,18 @@ def extract(
     output_format: Annotated[
         OutputFormat | None,
         typer.Option(
-            "--format", help="Output format. Default: by the suffix of --out, a table on a terminal, else json."
+            "--format",
+            help="Output format; csv has one row per document. Default: by the suffix of --out, a table on a terminal, "
+            "else json.",
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--out", "-o", help="Output file. Default: standard output.")] = None,
     values: Annotated[
         bool, typer.Option("--values", help="Write only the values of fields, without text, scores and boxes.")
     ] = False,
+    items: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --format csv, another file with one row per item.")
+    ] = None,
     overlay: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for page images with the fields drawn on them.")
     ] = None,
@@ -68,14 +76,16 @@ def extract(
 ) -> None:
     """Extract fields from documents. Exits with status 1 if a file could not be read."""
     configure_runtime()
-    from formnet.extraction.output import OutputWriter
-
     paths = list(_expand(files))
     if output_format is None:
         is_terminal = output is None and sys.stdout.isatty()
         output_format = _format_of(output) or (OutputFormat.table if is_terminal else OutputFormat.json)
     if output_format == OutputFormat.table and output is not None:
-        raise typer.BadParameter("a table can only be printed. Use json, jsonl or csv with --out")
+        raise typer.BadParameter("a table can only be printed. Use json, jsonl, csv or xlsx with --out")
+    if output_format == OutputFormat.xlsx and output is None:
+        raise typer.BadParameter("a spreadsheet needs --out")
+    if items and output_format != OutputFormat.csv:
+        raise typer.BadParameter("--items needs --format csv")
     if values and output_format not in (OutputFormat.json, OutputFormat.jsonl):
         raise typer.BadParameter("--values needs --format json or jsonl")
     failed: list[Path] = []
@@ -83,15 +93,13 @@ def extract(
     overlay_names: dict[str, str] = {}
     if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8", newline="")  # independent of the locale
-    target = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
     # The reader starts a process, which imports its libraries while the model is loaded.
-    with target if output else nullcontext(), _open_reader(ocr, isolation, timeout, memory_per_document) as read:
+    with ExitStack() as stack:
+        read = stack.enter_context(_open_reader(ocr, isolation, timeout, memory_per_document))
         from formnet.extraction.extractor import Extractor
 
         extractor = Extractor.from_pretrained(model, min_score=min_score, day_first=day_first)
-        writer = None
-        if output_format != OutputFormat.table:
-            writer = OutputWriter(target, output_format.value, extractor.schema, plain=values)
+        writer = _open_writer(stack, output_format, extractor.schema, output, items, values=values)
         documents = _read_files(paths, read, extractor.count_tokens, failed)
         for document in extractor.annotate(documents, chunk=_CHUNK):
             if writer:
@@ -111,6 +119,32 @@ def extract(
     if failed:
         typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read completely.", err=True)
         raise typer.Exit(1)
+
+
+def _open_writer(
+    stack: ExitStack,
+    output_format: OutputFormat,
+    schema: "Schema",
+    output: Path | None,
+    items: Path | None,
+    *,
+    values: bool,
+) -> "JsonWriter | CsvWriter | XlsxWriter | None":
+    """Open the output files; None for a table, which is printed."""
+    from formnet.extraction.writers import CsvWriter, JsonWriter, XlsxWriter
+
+    def open_text(path: Path) -> TextIO:
+        return stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+
+    if output_format == OutputFormat.table:
+        return None
+    if output_format == OutputFormat.xlsx:
+        assert output is not None
+        return XlsxWriter(output, schema)
+    target = sys.stdout if output is None else open_text(output)
+    if output_format == OutputFormat.csv:
+        return CsvWriter(target, schema, None if items is None else open_text(items))
+    return JsonWriter(target, schema, lines=output_format == OutputFormat.jsonl, plain=values)
 
 
 @contextmanager
@@ -181,7 +215,7 @@ def _expand(files: list[Path]) -> Iterator[Path]:
 
 def _format_of(output: Path | None) -> OutputFormat | None:
     suffix = output.suffix.lower().lstrip(".") if output else ""
-    return OutputFormat(suffix) if suffix in ("json", "jsonl", "csv") else None
+    return OutputFormat(suffix) if suffix in ("json", "jsonl", "csv", "xlsx") else None
 
 
 def _draw_overlays(document: "Document", folder: Path, names: dict[str, str]) -> None:

@@ -1,19 +1,13 @@
-"""The output record: one pydantic model that JSON, CSV columns, Arrow schema and OpenAPI derive from."""
+"""The output record: one pydantic model that JSON, tables, Arrow schema and OpenAPI derive from."""
 
-import csv
-import json
-import re
-import unicodedata
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, TextIO
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from formnet.document import Document, Entity
 from formnet.document.values.conventions import find_currency, infer_day_first
 from formnet.document.values.normalize import Value
-from formnet.document.values.parse import parse_number
-from formnet.extraction.fields import CheckOutput, Fields, plain_values, to_fields
+from formnet.extraction.fields import CheckOutput, Fields, to_fields
 from formnet.extraction.schema import Schema
 
 Box = tuple[float, float, float, float]
@@ -108,76 +102,3 @@ def entity_output(entity: Entity, owner: int | None = None) -> EntityOutput:
 def format_value(value: Value | None) -> str:
     """Format a normalized value on one line, with its currency."""
     return "" if value is None else " ".join(filter(None, (value.value, value.currency)))
-
-
-#: CSV columns of those fields of `EntityOutput` that are not one column of the same name.
-_SPLIT_COLUMNS: dict[str, tuple[str, ...]] = {
-    "value": ("value", "ambiguous"), "boxes": ("x0", "y0", "x1", "y1"), "words": (), "owner": (), "link_score": ()
-}  # fmt: skip
-COLUMNS = ("document", *(name for field in EntityOutput.model_fields for name in _SPLIT_COLUMNS.get(field, (field,))))
-
-
-def to_rows(document: DocumentOutput) -> Iterator[dict[str, Any]]:
-    """Yield one row per entity with the keys of `COLUMNS`; the box encloses all lines."""
-    for entity in document.entities:
-        x0, y0, x1, y1 = zip(*entity.boxes, strict=True)
-        box = {"x0": min(x0), "y0": min(y0), "x1": max(x1), "y1": max(y1)}
-        cells = {
-            "document": document.document,
-            **entity.model_dump(exclude=set(_SPLIT_COLUMNS)),
-            **box,
-        }
-        cells["value"] = format_value(entity.value)
-        cells["ambiguous"] = "yes" if entity.value is not None and entity.value.ambiguous else ""
-        cells["review"] = "yes" if entity.review else ""
-        yield {column: cells[column] for column in COLUMNS}
-
-
-class OutputWriter:
-    """Write documents as json, jsonl or csv, flushing after each, so that a long run can be followed."""
-
-    def __init__(self, file: TextIO, output_format: str, schema: Schema, *, plain: bool = False) -> None:
-        """Write to a file; with `plain`, only the values of fields."""
-        self.file, self.format, self.schema, self.plain, self.count = file, output_format, schema, plain, 0
-        if output_format == "csv":
-            csv.writer(file).writerow(COLUMNS)
-
-    def write(self, document: Document) -> None:
-        """Write one document."""
-        output = to_output(document, self.schema)
-        if self.format == "csv":
-            csv.writer(self.file).writerows(map(escape_formula, row.values()) for row in to_rows(output))
-        elif self.format == "jsonl":
-            self.file.write(json.dumps(self._to_json(output), ensure_ascii=False) + "\n")
-        else:
-            text = json.dumps(self._to_json(output), ensure_ascii=False, indent=2)
-            self.file.write(("[\n" if self.count == 0 else ",\n") + text)
-        self.count += 1
-        self.file.flush()
-
-    def _to_json(self, output: DocumentOutput) -> dict[str, Any]:
-        if self.plain:
-            currency = {} if output.currency is None else {"currency": output.currency}
-            return {"document": output.document, **currency, **plain_values(output.fields)}
-        return output.model_dump(mode="json")
-
-    def close(self) -> None:
-        """Close the JSON list."""
-        if self.format == "json":
-            self.file.write("[]\n" if self.count == 0 else "\n]\n")
-            self.file.flush()
-
-
-#: A formula after a character that spreadsheets take for a separator in some locales.
-_LATER_FORMULA = re.compile(r"([;\t|])(?=\s*[=+@\-])")
-
-
-def escape_formula(cell: Any) -> Any:
-    """Quote a cell, or the part of a cell after another separator, that a spreadsheet would take for a formula."""
-    if not isinstance(cell, str):
-        return cell
-    cell = _LATER_FORMULA.sub(r"\1'", cell)
-    first = unicodedata.normalize("NFKC", cell.lstrip()[:1])
-    is_formula = first in ("=", "+", "@") or cell[:1] in ("\t", "\r", "\n")
-    is_formula = is_formula or (first == "-" and parse_number(cell) is None)
-    return f"'{cell}" if is_formula else cell

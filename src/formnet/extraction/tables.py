@@ -1,0 +1,92 @@
+"""Structured output as tables: one row per document, and one row per item of its lists."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from formnet.extraction.fields import FieldOutput, Fields
+from formnet.extraction.output import DocumentOutput
+from formnet.extraction.schema import FieldSchema, Schema
+
+Cell = str | int | float | None
+Row = dict[str, Cell]
+
+
+def is_item(field: FieldSchema, schema: Schema) -> bool:
+    """Return whether a field belongs to the items of a list, which are rows of their own."""
+    return bool(field.lists) and field.lists[0] in schema.anchors
+
+
+def document_columns(schema: Schema) -> list[str]:
+    """Return the columns of documents; a payment in cash is in the column `payments.cash`."""
+    columns = ["document", "currency"]
+    for field in schema.fields:
+        if not is_item(field, schema):
+            names = [segment.name for segment in field.segments]
+            columns.append(".".join([names[0], *field.constants.values()] if field.constants else names))
+    return [*dict.fromkeys(columns), "review", "failed_checks"]
+
+
+def item_columns(schema: Schema) -> list[str]:
+    """Return the columns of items; empty if the schema has none."""
+    names = [
+        ".".join(segment.name for segment in field.segments[1:]) for field in schema.fields if is_item(field, schema)
+    ]
+    return ["document", "list", "item", *dict.fromkeys(names), "review"] if names else []
+
+
+def document_row(output: DocumentOutput, schema: Schema) -> Row:
+    """Return the row of a document; several values of a field are separated by semicolons."""
+    cells: dict[str, list[FieldOutput]] = {}
+    for column, field in _header_fields(output.fields, schema):
+        cells.setdefault(column, []).append(field)
+    failed = dict.fromkeys(check.name for check in output.checks if check.status == "failed")
+    to_review = [column for column, fields in cells.items() if any(field.review for field in fields)]
+    row: Row = dict.fromkeys(document_columns(schema))
+    row |= {"document": output.document, "currency": output.currency}
+    row |= {column: _cell(fields) for column, fields in cells.items()}
+    return row | {"review": "; ".join(to_review), "failed_checks": "; ".join(failed)}
+
+
+def item_rows(output: DocumentOutput, schema: Schema) -> Iterator[Row]:
+    """Yield the rows of a document's items."""
+    for name, items in output.fields.items():
+        if name not in schema.anchors:
+            continue
+        for number, item in enumerate(items, 1):
+            cells: dict[str, list[FieldOutput]] = {}
+            for column, field in _all_fields(item):
+                cells.setdefault(column, []).append(field)
+            row: Row = dict.fromkeys(item_columns(schema))
+            row |= {"document": output.document, "list": name, "item": number}
+            row |= {column: _cell(fields) for column, fields in cells.items()}
+            yield row | {"review": "; ".join(c for c, fields in cells.items() if any(f.review for f in fields))}
+
+
+def _header_fields(fields: Fields, schema: Schema) -> Iterator[tuple[str, FieldOutput]]:
+    for name, item in fields.items():
+        if name in schema.anchors:
+            continue
+        for element in item if isinstance(item, list) else [item]:
+            constants = (
+                [part for part in element.values() if isinstance(part, str)] if isinstance(element, dict) else []
+            )
+            for column, field in _all_fields(element, name):
+                yield ".".join([name, *constants]) if constants else column, field
+
+
+def _all_fields(item: Any, path: str = "") -> Iterator[tuple[str, FieldOutput]]:
+    """Yield the fields in an item with their paths."""
+    if isinstance(item, FieldOutput):
+        yield path, item
+    elif isinstance(item, list):
+        for element in item:
+            yield from _all_fields(element, path)
+    elif isinstance(item, dict):
+        for name, part in item.items():
+            yield from _all_fields(part, f"{path}.{name}" if path else name)
+
+
+def _cell(fields: list[FieldOutput]) -> Cell:
+    if len(fields) == 1:
+        return fields[0].value
+    return "; ".join(str(field.value) for field in fields if field.value is not None)
