@@ -1,4 +1,4 @@
-"""What a document as a whole says about its values: the currency of amounts, and the order of day and month."""
+"""What a document says about all of its values: the currency of amounts, and the order of day and month."""
 
 import re
 from collections import Counter
