@@ -10,6 +10,7 @@ from formnet.cli import app
 from formnet.document.builder import DocumentBuilder
 from formnet.extraction.extractor import Extractor
 from formnet.visualization.report import write_report
+from linked_receipts import SCHEMA, read_receipt
 from paper import picture
 
 
@@ -34,6 +35,16 @@ def test_write_report_hostile_text_is_escaped(extractor: Extractor, tmp_path: Pa
     rows = [a["data-e"] for tag, a in tags if tag == "tr" and "data-e" in a]
     assert len(rows) == len(document.entities) > 0
     assert {a["data-e"] for tag, a in tags if tag == "rect"} == set(rows)
+
+
+def test_write_report_shows_items_and_checks(tmp_path: Path) -> None:
+    write_report([read_receipt(3)], tmp_path / "report.html", schema=SCHEMA)
+    text = (tmp_path / "report.html").read_text()
+    assert "<caption>items</caption><thead><tr><th>description<th>quantity<th>total</tr>" in text
+    # The entities of a row are numbered in reading order: count, name, price.
+    assert '<tr class=review tabindex=0 data-e="0-0 0-1 0-2"><td>Tea<td class=n>1x<td class=n>0.50</tr>' in text
+    assert "<td>extra milk" in text
+    assert "<li class=failed>items failed: 4.50 is not 3.00" in text
 
 
 @pytest.mark.ocr

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from formnet.document import Document
-    from formnet.extraction.fields import CheckOutput
     from formnet.extraction.output import DocumentOutput
     from formnet.extraction.schema import Schema
 
@@ -30,7 +29,7 @@ def print_document(document: "Document", schema: "Schema") -> None:
     for name, elements in _lists(output.fields):
         console.print(_item_table(name, elements))
     if checks := [check for check in output.checks if check.status != "not_applicable"]:
-        console.print(printable(f"checks: {'; '.join(map(_describe, checks))}"))
+        console.print(printable(f"checks: {'; '.join(check.describe() for check in checks)}"))
 
 
 def _header_table(output: "DocumentOutput") -> "Table":
@@ -88,13 +87,13 @@ def _lists(fields: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]
 def _item_table(name: str, elements: list[dict[str, Any]]) -> "Table":
     from rich.table import Table
 
-    from formnet.extraction.fields import FieldOutput
+    from formnet.extraction.fields import FieldOutput, nested_groups
 
     columns = list(
         dict.fromkeys(
             key
             for element in elements
-            for row in (element, *_nested(element))
+            for row in (element, *nested_groups(element))
             for key, field in row.items()
             if isinstance(field, FieldOutput)
         )
@@ -103,19 +102,12 @@ def _item_table(name: str, elements: list[dict[str, Any]]) -> "Table":
     for number, column in enumerate(columns):
         table.add_column(column.replace("_", " "), justify="left" if number == 0 else "right", overflow="fold")
     for element in elements:
-        for depth, row in enumerate((element, *_nested(element))):
+        for depth, row in enumerate((element, *nested_groups(element))):
             cells = [format_field(row.get(column), None) for column in columns]
             needs_review = any(isinstance(field, FieldOutput) and field.review for field in row.values())
             cells[0] = f"{'+ ' if depth else ''}{cells[0]}{' ?' if needs_review else ''}"
             table.add_row(*map(printable, cells), style="yellow" if needs_review else None)
     return table
-
-
-def _nested(element: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the groups in the lists of an element, such as the modifiers of an item."""
-    for item in element.values():
-        if isinstance(item, list):
-            yield from (group for group in item if isinstance(group, dict))
 
 
 def format_field(field: Any, currency: str | None) -> str:
@@ -132,13 +124,6 @@ def _printed_decimals(text: str) -> int:
     """Return 2 if an amount is printed with cents, else 0."""
     digits = text.rstrip()
     return 2 if len(digits) > 3 and digits[-3] in ".," and digits[-2:].isdigit() else 0
-
-
-def _describe(check: "CheckOutput") -> str:
-    name = check.name.replace("_", " ") + ("" if check.element is None else f" {check.element + 1}")
-    if check.status == "passed":
-        return f"{name} passed"
-    return f"{name} FAILED ({check.left:,.2f} is not {check.right:,.2f})"
 
 
 def printable(text: str) -> "Text":

@@ -1,6 +1,6 @@
 """The structured output of a document: its fields as a tree, and the checks of its schema."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -39,6 +39,16 @@ class CheckOutput(BaseModel):
     left: float | None = None
     right: float | None = None
 
+    def describe(self) -> str:
+        """Return the result as a sentence.
+
+        >>> CheckOutput(name="item_total", status="failed", element=1, left=3.0, right=3.5).describe()
+        'item total 2 failed: 3.00 is not 3.50'
+        """
+        name = self.name.replace("_", " ") + ("" if self.element is None else f" {self.element + 1}")
+        reason = f": {self.left:,.2f} is not {self.right:,.2f}" if self.status == "failed" else ""
+        return f"{name} {self.status.replace('_', ' ')}{reason}"
+
 
 #: Fields by name: a field, a list of fields or of groups, or a group.
 Fields = dict[str, Any]
@@ -63,6 +73,13 @@ def to_fields(document: Document, schema: Schema) -> tuple[Fields, list[CheckOut
         for result in results
     ]
     return _to_tree(root, schema, failed), checks
+
+
+def nested_groups(item: Fields) -> Iterator[Fields]:
+    """Yield the groups in the lists of an item, such as its modifiers."""
+    for part in item.values():
+        if isinstance(part, list):
+            yield from (group for group in part if isinstance(group, dict))
 
 
 def plain_values(fields: Any) -> Any:

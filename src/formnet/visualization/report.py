@@ -1,4 +1,4 @@
-"""A self-contained HTML report of extracted fields, sorted by confidence, next to their pages."""
+"""A self-contained HTML report next to the pages: entities sorted by confidence, items as rows, and checks."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -8,7 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from formnet.document import Document, Entity, Page
+from formnet.extraction.fields import FieldOutput, Fields, nested_groups, to_fields
 from formnet.extraction.output import entity_output, format_value
+from formnet.extraction.schema import Schema
 from formnet.io.images import data_url
 from formnet.io.writers import atomic_write
 from formnet.visualization.canvas import page_canvas
@@ -18,8 +20,8 @@ from formnet.visualization.overlay import label_colors
 _ASSETS = files(__package__)
 
 
-def write_report(documents: Sequence[Document], file: Path, model: str = "") -> None:
-    """Write a report of documents and their entities."""
+def write_report(documents: Sequence[Document], file: Path, model: str = "", schema: Schema | None = None) -> None:
+    """Write a report of documents and their entities and, given a schema, their items and checks."""
     entities = [entity for document in documents for entity in document.entities]
     colors = label_colors(entity.label for entity in entities)
     to_review = sum(entity.review for entity in entities)
@@ -37,7 +39,7 @@ def write_report(documents: Sequence[Document], file: Path, model: str = "") -> 
     with atomic_write(file) as part, part.open("w", encoding="utf-8") as out:
         out.writelines(f"{line}\n" for line in head)
         for number, document in enumerate(documents):  # holds the page images of one document at a time
-            out.write(_section(document, number, colors) + "\n")
+            out.write(_section(document, number, colors, schema) + "\n")
         out.write(f"<script>{script}</script></html>\n")
 
 
@@ -54,7 +56,7 @@ def _digest(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
-def _section(document: Document, number: int, colors: dict[str, Color]) -> str:
+def _section(document: Document, number: int, colors: dict[str, Color], schema: Schema | None) -> str:
     keys = {id(entity): f"{number}-{i}" for i, entity in enumerate(document.entities)}
     figures = []
     for index, page in enumerate(document.pages):
@@ -67,9 +69,45 @@ def _section(document: Document, number: int, colors: dict[str, Color]) -> str:
         if rows
         else "<p>No fields found.</p>"
     )
+    structure = "" if schema is None else _structure(document, schema, list(keys.values()))
     return (
-        f"<section><h2>{escape(document.id)}</h2><div>{''.join(figures)}</div><div class=fields>{table}</div></section>"
+        f"<section><h2>{escape(document.id)}</h2><div>{''.join(figures)}</div>"
+        f"<div class=fields>{structure}{table}</div></section>"
     )
+
+
+def _structure(document: Document, schema: Schema, keys: Sequence[str]) -> str:
+    """Return the items of a document as tables, and its checks."""
+    fields, checks = to_fields(document, schema)
+    parts = []
+    for name in filter(schema.anchors.__contains__, fields):
+        rows = [row for item in fields[name] for row in (item, *nested_groups(item))]
+        columns = list(
+            dict.fromkeys(key for row in rows for key, field in row.items() if isinstance(field, FieldOutput))
+        )
+        head = "".join(f"<th>{escape(column.replace('_', ' '))}" for column in columns)
+        body = "".join(_item_row(row, columns, document, keys) for row in rows)
+        caption = f"<caption>{escape(name.replace('_', ' '))}</caption>"
+        parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    items = "".join(
+        f"<li class={check.status}>{escape(check.describe())}" for check in checks if check.status != "not_applicable"
+    )
+    return "".join(parts) + (f"<ul class=checks>{items}</ul>" if items else "")
+
+
+def _item_row(row: Fields, columns: Sequence[str], document: Document, keys: Sequence[str]) -> str:
+    """Return a row of fields; it is linked to the frames of all entities that the fields consist of."""
+    own = [field for field in row.values() if isinstance(field, FieldOutput)]
+    words = {word for field in own for word in field.words}
+    linked = " ".join(
+        key for key, entity in zip(keys, document.entities, strict=True) if words.issuperset(entity.words)
+    )
+    review = " class=review" if any(field.review for field in own) else ""
+    cells = "".join(
+        f"<td{' class=n' if number else ''}>{escape(row[column].text) if column in row else ''}"
+        for number, column in enumerate(columns)
+    )
+    return f'<tr{review} tabindex=0 data-e="{linked}">{cells}</tr>'
 
 
 def _figure(page: Page, index: int, entities: Sequence[Entity], keys: dict[int, str], colors: dict[str, Color]) -> str:
