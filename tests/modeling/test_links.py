@@ -42,3 +42,11 @@ def test_link_loss_has_finite_gradients_with_padding() -> None:
     head, states, parts, owners, features = make_inputs()
     link_loss(head(head.project(states), parts, owners, features), torch.tensor([[1, 0, 2], [1, -1, -1]])).backward()
     assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in head.parameters())
+
+
+def test_link_loss_of_documents_without_parts_is_zero_and_has_gradients() -> None:
+    head, states, *_ = make_inputs()
+    empty = torch.zeros(2, 0, dtype=torch.long), torch.zeros(2, 0, 1, dtype=torch.long), torch.zeros(2, 0, 1, FEATURES)
+    loss = link_loss(head(head.project(states), *empty), torch.zeros(2, 0, dtype=torch.long))
+    assert loss == 0
+    loss.backward()

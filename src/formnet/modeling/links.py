@@ -50,7 +50,9 @@ class LinkHead(nn.Module):
         """
         as_owner, as_part = terms.split(self.size, dim=-1)
         part = _gather(as_part, parts)  # [B, L, P]
-        owner = _gather(as_owner, owners.flatten(1)).view(*owners.shape, -1) + self.geometry(features)  # [B, L, C, P]
+        owner = _gather(as_owner, owners.flatten(1)).view(*owners.shape, self.size) + self.geometry(
+            features
+        )  # [B, L, C, P]
         no_owner = self.no_owner.expand_as(part)[:, :, None]
         pairs = F.gelu(torch.cat([owner, no_owner], dim=2) + part[:, :, None])
         scores: Tensor = self.output(F.gelu(self.hidden(pairs)))[..., 0]
