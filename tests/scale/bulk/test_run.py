@@ -21,6 +21,7 @@ from pyarrow.parquet import ParquetFile, read_table
 from formnet.errors import FormNetError, SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import entity_output
+from formnet.extraction.schema import Schema
 from formnet.io.writers import write
 from formnet.scale.bulk.output import error_row, part_name, write_part
 from formnet.scale.bulk.plan import missing_shards, parse_shards
@@ -351,7 +352,7 @@ def test_find_done_ignores_incomplete_parts(tmp_path: Path) -> None:
     for name in ("entities", "errors"):
         (tmp_path / name).mkdir()
     for number in range(3):
-        write_part(output, number, [error_row("a", "a.pdf", "unreadable")])
+        write_part(output, number, [error_row("a", "a.pdf", "unreadable")], Schema.flat(["total"]))
     complete = (tmp_path / "entities" / part_name(0)).read_bytes()
     (tmp_path / "entities" / part_name(1)).write_bytes(complete[:-100])
     (tmp_path / "entities" / part_name(2)).write_bytes(b"")

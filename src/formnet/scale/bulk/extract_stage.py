@@ -16,6 +16,7 @@ from formnet.document import Document
 from formnet.errors import FormNetError
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.runtime import limit_onednn_caches
+from formnet.extraction.schema import Schema
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.readers.jsonl import Line, from_json, parse_json
 from formnet.scale.bulk.attempts import MAX_ATTEMPTS, begin, end
@@ -95,7 +96,7 @@ class ExtractionActor:
     def _extract(self, extractor: "Extractor", number: int, items: Sequence[Item], *, isolate: bool) -> dict[str, Any]:
         rows = self._rows(extractor, items, isolate=isolate)
         try:
-            write_part(self.output, number, rows)
+            write_part(self.output, number, rows, extractor.schema)
         except OSError as error:
             return {"failure": f"{self.output}: cannot be written: {error}", "fatal": True}
         return {"documents": len(rows), "errors": sum(row.status == "error" for row in rows)}
@@ -115,7 +116,7 @@ class ExtractionActor:
                 chunk = indices[start : start + _CHUNK_DOCUMENTS]
                 self._reset_watchdog()
                 for k, result in _iter_annotations(extractor, [documents[i] for i in chunk]):
-                    rows[chunk[k]] = _to_row(documents[chunk[k]], items[chunk[k]].source, result)
+                    rows[chunk[k]] = _to_row(documents[chunk[k]], items[chunk[k]].source, result, extractor.schema)
                     self._reset_watchdog()
         finally:
             faulthandler.cancel_dump_traceback_later()
@@ -142,11 +143,11 @@ def parse_document(raw: bytes, limits: ReadLimits = DEFAULT_LIMITS) -> Document:
     return from_json(parse_json(Line(Path(), 1, raw)), words_only=True, limits=limits)
 
 
-def _to_row(document: Document, source: str, result: Annotations | Exception) -> BulkRow:
+def _to_row(document: Document, source: str, result: Annotations | Exception, schema: Schema) -> BulkRow:
     try:
         if isinstance(result, Exception):
             raise result
-        return result_row(result.apply_to(document), source)
+        return result_row(result.apply_to(document), source, schema)
     except Exception as error:  # fails the document, not the shard
         return error_row(document.id, source, f"{type(error).__name__}: {error}")
 

@@ -11,7 +11,9 @@ from pyarrow.parquet import ParquetFile, write_table
 from pydantic import BaseModel
 
 from formnet.document import Document
-from formnet.extraction.output import EntityOutput, to_entities
+from formnet.extraction.fields import CheckOutput, Fields
+from formnet.extraction.output import EntityOutput, to_output
+from formnet.extraction.schema import Schema
 from formnet.scale.bulk.storage import StoragePath
 
 ENTITIES, ERRORS = "entities", "errors"
@@ -29,6 +31,10 @@ class BulkRow(BaseModel):
     pages: int | None = None
     words: int | None = None
     text_source: list[str] = []
+    currency: str | None = None
+    date_order: str | None = None
+    fields: Fields | None = None
+    checks: list[CheckOutput] = []
     entities: list[EntityOutput] = []
 
 
@@ -59,12 +65,46 @@ def _arrow_fields(model: type[BaseModel]) -> list[tuple[str, pa.DataType]]:
     return [(name, arrow_type(field.annotation)) for name, field in model.model_fields.items()]
 
 
-SCHEMA = pa.schema(_arrow_fields(BulkRow))
-ERROR_SCHEMA = pa.schema([SCHEMA.field(name) for name in ("id", "source", "error")])
+#: Groups and Arrow types by name and whether it is a list.
+_Tree = dict[tuple[str, bool], Any]
 
 
-def result_row(document: Document, source: str) -> BulkRow:
+def row_schema(schema: Schema) -> pa.Schema:
+    """Return the Arrow schema of rows; that of `fields` follows from the schema of the model."""
+    tree: _Tree = {}
+    for field in schema.fields:
+        group = tree
+        for name, is_list in field.segments[:-1]:
+            group = group.setdefault((name, is_list), {})
+        group[field.segments[-1]] = _NUMBER_FIELD if field.type in ("amount", "quantity") else _TEXT_FIELD
+        group |= {(name, False): pa.string() for name in field.constants}
+    return pa.schema(
+        (name, _arrow_tree(tree) if name == "fields" else arrow_type(field.annotation))
+        for name, field in BulkRow.model_fields.items()
+    )
+
+
+def _arrow_tree(tree: _Tree) -> pa.DataType:
+    """Convert groups to a struct."""
+    types = []
+    for (name, is_list), part in tree.items():
+        part_type = _arrow_tree(part) if isinstance(part, dict) else part
+        types.append((name, pa.list_(part_type) if is_list else part_type))
+    return pa.struct(types)
+
+
+_FIELD_KEYS = [("text", pa.string()), ("key_text", pa.string()), ("score", pa.float64()), ("review", pa.bool_())]
+#: Types of fields; where they are printed is in the entities.
+_NUMBER_FIELD = pa.struct([("value", pa.float64()), *_FIELD_KEYS])
+_TEXT_FIELD = pa.struct([("value", pa.string()), *_FIELD_KEYS])
+#: Columns of a part.
+COLUMNS = tuple(BulkRow.model_fields)
+ERROR_SCHEMA = pa.schema([(name, pa.string()) for name in ("id", "source", "error")])
+
+
+def result_row(document: Document, source: str, schema: Schema) -> BulkRow:
     """Build the row of a processed document."""
+    output = to_output(document, schema)
     return BulkRow(
         id=document.id,
         source=source,
@@ -72,7 +112,11 @@ def result_row(document: Document, source: str) -> BulkRow:
         pages=len(document.pages),
         words=document.num_words,
         text_source=list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
-        entities=to_entities(document),
+        currency=output.currency,
+        date_order=output.date_order,
+        fields=output.fields,
+        checks=output.checks,
+        entities=output.entities,
     )
 
 
@@ -81,7 +125,7 @@ def error_row(name: str | None, source: str, error: str) -> BulkRow:
     return BulkRow(id=name, source=source, status="error", error=error)
 
 
-def write_part(output: StoragePath, number: int, rows: Sequence[BulkRow]) -> None:
+def write_part(output: StoragePath, number: int, rows: Sequence[BulkRow], schema: Schema) -> None:
     """Write the rows of a shard: errors first, so that the part is complete once its entities exist."""
     name = part_name(number)
     errors = [row for row in rows if row.status == "error"]
@@ -89,14 +133,14 @@ def write_part(output: StoragePath, number: int, rows: Sequence[BulkRow]) -> Non
         (output / ERRORS / name).write(_to_parquet(errors, ERROR_SCHEMA))
     elif (output / ERRORS / name).kind == "file":  # left by an attempt that did not finish
         (output / ERRORS / name).delete()
-    (output / ENTITIES / name).write(_to_parquet(rows, SCHEMA))
+    (output / ENTITIES / name).write(_to_parquet(rows, row_schema(schema)))
 
 
 def is_complete(part: StoragePath) -> bool:
     """Return whether a part is a readable Parquet file with the columns of this version."""
     try:
         with part.open() as opened, ParquetFile(opened) as file:
-            return bool(file.schema_arrow.names == SCHEMA.names)
+            return tuple(file.schema_arrow.names) == COLUMNS
     except (ArrowException, OSError):
         return False
 

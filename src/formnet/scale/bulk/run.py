@@ -31,7 +31,7 @@ from formnet.scale.bulk.read_stage import DocumentLimits, read_shards
 from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.cluster import cluster
 
-SCHEMA = "formnet.bulk/4"
+SCHEMA = "formnet.bulk/5"
 MANIFEST, LOCK = "manifest.json", ".lock"
 
 #: Shares of each core that extraction and reading reserve. Reading files may include OCR; reading JSON is cheap.
