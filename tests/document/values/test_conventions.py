@@ -17,6 +17,9 @@ from formnet.document.values.conventions import find_currency, infer_day_first
         ("Rs. 500", "INR"),
         ("12.00 RM", "MYR"),
         ("PRM 3 rm farm ALL CAPS", None),
+        ("KEDAI SDN BHD 12, JALAN 5", None),
+        ("KEDAI SDN BHD 12, TOTAL (RM) 37.90", "MYR"),
+        ("TOTAL BHD 2.500", "BHD"),
     ],
 )
 def test_find_currency_counts_signs_and_codes(text: str, currency: str | None) -> None:
@@ -47,4 +50,5 @@ def test_infer_day_first_from_dates_then_addresses_then_currency(text: str, day_
 def test_conventions_cost_is_bounded(words: list[str]) -> None:
     start = time.process_time()
     infer_day_first(words)
+    find_currency(words)
     assert time.process_time() - start < 2

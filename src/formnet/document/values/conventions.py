@@ -21,9 +21,10 @@ _PRINTED = {
     "zł": "PLN",
 }
 _SIGNS = "|".join(map(re.escape, sorted(_PRINTED, key=len, reverse=True)))
-#: A currency by itself, perhaps in parentheses, or next to a number.
-_CURRENCY = re.compile(rf"(?:\(|\b|^)(?:(?P<alone>{_SIGNS})(?=[).:]*$)|(?P<before>{_SIGNS})\.? ?(?=\d))")
-_CURRENCY_AFTER = re.compile(rf"\d ?(?P<after>{_SIGNS})[).]*$")
+_ATTACHED = re.compile(rf"^\(?(?P<before>{_SIGNS})\.?\d|\d(?P<after>{_SIGNS})[).]*$")
+_ALONE = re.compile(rf"(?P<open>\()?(?P<sign>{_SIGNS})[).:]*")
+_NUMBER = re.compile(r"-?\d[\d.,']*")
+_AMOUNT = re.compile(r"-?\d[\d.,']*[.,]\d{2,3}")
 _STATES = (
     "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
     "RI SC SD TN TX UT VT VA WA WV WI WY DC"
@@ -44,14 +45,22 @@ def find_currency(texts: Sequence[str]) -> str | None:
     ('MYR', 'IDR', None)
     """
     counts: Counter[str] = Counter()
-    for text in texts[:MAX_WORDS]:
+    words = texts[:MAX_WORDS]
+    for number, text in enumerate(words):
         if len(text) > MAX_PARSED_LENGTH:
             continue
-        match = _CURRENCY.search(text) or _CURRENCY_AFTER.search(text)
-        if match is not None:
-            sign = next(filter(None, match.groupdict().values()))
-            counts[_PRINTED[sign]] += 1
+        if match := _ATTACHED.search(text):
+            counts[_PRINTED[match["before"] or match["after"]]] += 1
+        elif (match := _ALONE.fullmatch(text)) and (match["open"] or _is_next_to_amount(words, number, match["sign"])):
+            counts[_PRINTED[match["sign"]]] += 1
     return counts.most_common(1)[0][0] if counts else None
+
+
+def _is_next_to_amount(words: Sequence[str], number: int, sign: str) -> bool:
+    """Return whether a number is next to a sign, or an amount with cents to a code, which may be a word (SDN BHD 12)."""
+    pattern = _AMOUNT if sign in CURRENCIES.values() else _NUMBER
+    neighbors = (*words[max(number - 1, 0) : number], *words[number + 1 : number + 2])
+    return any(pattern.fullmatch(word) for word in neighbors)
 
 
 def infer_day_first(texts: Sequence[str]) -> bool | None:
