@@ -31,7 +31,7 @@ _STATES = (
 ).replace(" ", "|")
 _US_ADDRESS = re.compile(rf"\b(?:{_STATES})[., ]+\d{{5}}(?:-\d{{4}})?\b")
 _US_PHONE = re.compile(r"(?<!\d)\(?[2-9]\d\d\)?[ .-]{1,2}[2-9]\d\d[.-]\d{4}(?!\d)")
-#: Currencies of countries that write the day first, apart from USD, whose users write the month first.
+#: Currencies of countries that write the day first. A dollar sign tells nothing: receipts in Malaysia print it, too.
 _DAY_FIRST_CURRENCIES = frozenset({
     "AUD", "BRL", "CHF", "DKK", "EUR", "GBP", "IDR", "INR", "MYR", "NOK", "NZD", "PLN", "RUB", "SGD", "THB", "TRY",
     "VND",
@@ -57,7 +57,7 @@ def find_currency(texts: Sequence[str]) -> str | None:
 
 
 def _is_next_to_amount(words: Sequence[str], number: int, sign: str) -> bool:
-    """Return whether a number is next to a sign, or an amount with cents to a code, which may be a word (SDN BHD 12)."""
+    """Return whether a number is next to a sign, or an amount with cents to a code, as BHD may be a word."""
     pattern = _AMOUNT if sign in CURRENCIES.values() else _NUMBER
     neighbors = (*words[max(number - 1, 0) : number], *words[number + 1 : number + 2])
     return any(pattern.fullmatch(word) for word in neighbors)
@@ -81,7 +81,4 @@ def infer_day_first(texts: Sequence[str]) -> bool | None:
         return votes["dmy"] > votes["mdy"]
     if _US_ADDRESS.search(text) or _US_PHONE.search(text):
         return False
-    currency = find_currency(texts)
-    if currency == "USD":
-        return False
-    return True if currency in _DAY_FIRST_CURRENCIES else None
+    return True if find_currency(texts) in _DAY_FIRST_CURRENCIES else None
