@@ -12,6 +12,8 @@ import ray
 from formnet.errors import SettingsError
 from formnet.extraction.runtime import available_cores
 
+_START_ATTEMPTS = 3
+
 
 @contextmanager
 def cluster() -> Iterator[int]:
@@ -24,14 +26,17 @@ def cluster() -> Iterator[int]:
     if not address and os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
         raise SettingsError("RAY_AUTH_MODE must be token: without a token, every client of Ray's ports can run code.")
     try:
-        with _redirect_stderr():
-            ray.init(
-                address or "local",
-                num_cpus=None if address else available_cores(),  # Ray would count all cores of the machine
-                include_dashboard=None if address else False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
+        for attempts_left in reversed(range(_START_ATTEMPTS)):
+            try:
+                _start_ray(address)
+                break
+            except Exception as error:
+                ray.shutdown()
+                # Ray allows its processes 30 seconds to start, and raises a bare Exception if that is not enough.
+                if type(error) is not Exception:
+                    raise
+                if not attempts_left:
+                    raise RuntimeError(f"{error} The machine may be too busy") from error
     except (ConnectionError, ValueError, RuntimeError) as error:
         hint = " If it requires a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN." if address else ""
         problem = f"cannot connect to Ray at {address}" if address else "cannot start Ray"
@@ -40,6 +45,17 @@ def cluster() -> Iterator[int]:
         yield max(int(ray.cluster_resources().get("CPU", 1)), 1)
     finally:
         ray.shutdown()
+
+
+def _start_ray(address: str | None) -> None:
+    with _redirect_stderr():
+        ray.init(
+            address or "local",
+            num_cpus=None if address else available_cores(),  # Ray would count all cores of the machine
+            include_dashboard=None if address else False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
 
 
 @contextmanager
