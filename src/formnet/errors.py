@@ -4,6 +4,7 @@
     ├── DocumentError      invalid document: bad boxes, malformed JSON or an inconsistent entity
     │   └── LimitError     input exceeds a limit
     │       └── ReadTimeoutError
+    ├── ReaderError        the process that reads files did not start
     ├── OcrError           OCR engine required but not installed, or OCR failed
     ├── CorpusError        corpus missing or in the wrong format
     ├── LabelError         inconsistent entity types, spans or tags
@@ -36,6 +37,10 @@ class LimitError(DocumentError):
 
 class ReadTimeoutError(LimitError):
     """Reading a document took longer than allowed."""
+
+
+class ReaderError(FormNetError):
+    """The process that reads files did not start; the file is not the cause."""
 
 
 class OcrError(FormNetError):

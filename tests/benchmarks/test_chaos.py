@@ -15,7 +15,9 @@ def test_run_short_chaos_loses_nothing(
 ) -> None:
     monkeypatch.setattr(chaos, "_KILL_SECONDS", (5.0, 7.0))
     monkeypatch.setattr(chaos, "_FULL_SECONDS", 3.0)
-    result = chaos.run(str(model), documents[:2], examples / "receipt.jpg", 0.3, options=["--no-warm-up"])
+    result = chaos.run(
+        str(model), documents[:2], examples / "receipt.jpg", 0.3, options=["--no-warm-up", "--timeout", "30"]
+    )
     assert sum(result["kills"].values()) >= 2
     assert result["honest"]["200"] > 2
     assert (result["wrong_answers"], result["lost_requests"], result["unexpected_responses"]) == ([], [], [])

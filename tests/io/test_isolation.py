@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from formnet.document import Document
-from formnet.errors import DocumentError, FormNetError, LimitError, OcrError
+from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReaderError
 from formnet.io import isolation
 from formnet.io.isolation import IsolatedReader, IsolationLimits
 from formnet.io.limits import ReadLimits
@@ -127,11 +127,21 @@ def test_start_of_the_process_does_not_count_as_reading(tmp_path: Path, monkeypa
         assert time.monotonic() - start > 2
 
 
+def test_reader_killed_before_its_first_file_is_started_again(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(json.dumps(next(iter(documents(1))).to_json()))
+    with IsolatedReader() as reader:
+        reader._child.process.kill()
+        assert read_one(reader, tmp_path / "one.jsonl").num_words > 0
+        first = reader._child.process.pid
+        assert read_one(reader, tmp_path / "one.jsonl").num_words > 0
+        assert reader._child.process.pid == first
+
+
 def test_reader_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sitecustomize.py").write_text("import os\nos._exit(3)")
     (tmp_path / "one.jsonl").write_text(json.dumps(next(iter(documents(1))).to_json()))
     monkeypatch.syspath_prepend(tmp_path)
-    with IsolatedReader() as reader, pytest.raises(FormNetError, match=r"one\.jsonl: not read, because the process"):
+    with IsolatedReader() as reader, pytest.raises(ReaderError, match=r"one\.jsonl: not read, because the process"):
         read_one(reader, tmp_path / "one.jsonl")
 
 

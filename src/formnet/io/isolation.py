@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from formnet.document import Document
-from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReadTimeoutError
+from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReaderError, ReadTimeoutError
 from formnet.io.images import data_url
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.ocr import OcrEngine, OcrResult, find_engine
@@ -91,12 +91,10 @@ class IsolatedReader:
         """Yield the messages about a file: documents and errors of records; raise the error that ends it."""
         if self._child.files >= MAX_FILES or self._child.process.poll() is not None:
             self._restart()
-        self._child = self._child._replace(files=self._child.files + 1)
         is_idle = False
         try:
             request = {"path": str(path), "single": single, "images": images}
-            self._child.connection.send_bytes(json.dumps(request).encode())
-            self._await_start(path)
+            self._send_request(json.dumps(request).encode(), path)
             while True:
                 message = self._receive(path)
                 is_idle = not message or message.get("ends_file", False)
@@ -123,15 +121,19 @@ class IsolatedReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _await_start(self, path: str | Path) -> None:
-        """Wait until the process is ready for its first file."""
-        if self._child.files > 1:
-            return
-        is_ready = False
-        with suppress(OSError, EOFError):
-            is_ready = self._child.connection.poll(START_TIMEOUT) and self._receive_any() == _READY
-        if not is_ready:
-            raise FormNetError(f"{path}: not read, because the process that reads files did not start. Try again.")
+    def _send_request(self, request: bytes, path: str | Path) -> None:
+        """Wait until the process is ready, and send a request; start it once more if it ended while starting."""
+        for attempt in range(2):
+            with suppress(OSError, EOFError):
+                if self._child.files > 0 or (
+                    self._child.connection.poll(START_TIMEOUT) and self._receive_any() == _READY
+                ):
+                    self._child.connection.send_bytes(request)
+                    self._child = self._child._replace(files=self._child.files + 1)
+                    return
+            if attempt == 0:
+                self._restart()
+        raise ReaderError(f"{path}: not read, because the process that reads files did not start. Try again.")
 
     def _receive_any(self) -> dict[str, Any]:
         message: dict[str, Any] = json.loads(self._child.connection.recv_bytes(MAX_MESSAGE_BYTES))

@@ -107,7 +107,7 @@ def start(source: object, output: Path, model: Path, *options: object, **environ
 
 def finish(process: subprocess.Popen[str], code: int = 0) -> str:
     """Wait for a run, and return its stdout if it is expected to succeed, otherwise its stderr."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=400)
     assert process.returncode == code, err
     return err if code else out
 

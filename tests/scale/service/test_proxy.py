@@ -31,8 +31,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         size = len(self.rfile.read(int(self.headers["Content-Length"])))
         body = str(size).encode()
-        self.send_response(200)
+        status, _, content_type = self.path.removeprefix("/").partition("/")
+        self.send_response(int(status or 200))
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Type", content_type or "text/plain")
         self.end_headers()
         self.wfile.write(body)
 
@@ -78,6 +80,17 @@ def test_run_proxy_large_headers_are_rejected_without_buffering(port: int) -> No
         with pytest.raises(OSError, match=r"reset|Broken pipe"):
             connection.sendall(line * 60_000)
     assert haproxy_memory() - before < 2**25
+
+
+def test_run_proxy_errors_without_json_become_503(port: int) -> None:
+    url = f"http://127.0.0.1:{port}"
+    for path in ("500", "500/text/html", "502/text/plain"):
+        response = httpx.post(f"{url}/{path}", content=b"x")
+        assert (response.status_code, response.json()["error"]["code"]) == (503, "overloaded")
+        assert response.headers["retry-after"] == "1"
+    response = httpx.post(f"{url}/500/application/json", content=b"x")
+    assert (response.status_code, response.text) == (500, "1")
+    assert httpx.post(f"{url}/404", content=b"x").status_code == 404
 
 
 def test_run_proxy_slow_headers_are_disconnected(port: int) -> None:

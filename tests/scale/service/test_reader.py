@@ -1,7 +1,9 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,3 +82,18 @@ def test_read_never_writes_an_upload_under_a_name(reader: Reader, monkeypatch: p
     read(reader, "a.pdf", b"content")
     assert seen[0].startswith(f"/proc/{os.getpid()}/fd/")
     assert not list(Path(reader.folder.name).iterdir())
+
+
+def test_reader_removes_the_folders_of_killed_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    stale, running, other = (tmp_path / f"formnet-{part}" for part in (f"{ended.pid}-a", f"{os.getpid()}-b", "notes"))
+    for folder in (stale, running, other):
+        folder.mkdir()
+    reader = Reader(ServiceSettings(ocr="poison:Engine"))
+    assert not stale.exists()
+    assert running.exists()
+    assert other.exists()
+    reader.close()
+    assert sorted(tmp_path.iterdir()) == sorted([running, other])

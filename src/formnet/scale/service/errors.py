@@ -3,7 +3,7 @@
 import logging
 import traceback
 
-from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReadTimeoutError
+from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReaderError, ReadTimeoutError
 
 _LOG = logging.getLogger("ray.serve")
 
@@ -13,6 +13,7 @@ _STATUS_CODES = (
     (LimitError, 413, "too_large"),
     (DocumentError, 422, "invalid_document"),
     (OcrError, 422, "ocr_failed"),
+    (ReaderError, 503, "overloaded"),
     (FormNetError, 400, "invalid_request"),
 )
 #: Seconds after which a client may retry a request that was rejected with 503.

@@ -2,20 +2,24 @@
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from errno import ENOSPC
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 from uuid import uuid4
 
 from formnet.errors import FormNetError
 from formnet.io.isolation import IsolatedReader, IsolationLimits, ReadResult
 from formnet.scale.service.errors import ApiError, internal_error, storage_error, to_api_error
 from formnet.scale.service.settings import ServiceSettings
+
+#: Start of the names of temporary folders; the number of the process follows.
+_PREFIX = "formnet-"
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class Reader:
     """Replica that passes one file at a time to its child process."""
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self.folder = TemporaryDirectory(prefix="formnet-")
+        _remove_stale_folders()
+        self.folder = TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
         isolation = IsolationLimits(settings.timeout, settings.max_memory, per_page=False)
         self.reader = IsolatedReader(settings.ocr, settings.read_limits, isolation, preload_ocr=True)
         # A single thread: if a client is gone, waiting for the child process is cheaper than restarting it.
@@ -64,6 +69,24 @@ class Reader:
 
     def __del__(self) -> None:  # called by Serve
         self.close()
+
+
+def _remove_stale_folders() -> None:
+    """Remove the folders of processes that were killed; they hold no uploads, only links to what is gone."""
+    for folder in Path(gettempdir()).glob(f"{_PREFIX}*-*"):
+        with suppress(ValueError, OSError):
+            if folder.lstat().st_uid == os.getuid() and not _is_running(int(folder.name.split("-")[1])):
+                shutil.rmtree(folder)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager
