@@ -53,6 +53,9 @@ class IsolationLimits:
     per_page: bool = True  # whether the timeout starts again after each page that OCR has read
 
 
+DEFAULT_ISOLATION = IsolationLimits()
+
+
 class ReadResult(NamedTuple):
     """A document, and the images of its pages as data URLs if they were requested."""
 
@@ -70,7 +73,7 @@ class IsolatedReader:
         self,
         ocr: str = "auto",
         limits: ReadLimits = DEFAULT_LIMITS,
-        isolation: IsolationLimits = IsolationLimits(),  # noqa: B008 - immutable
+        isolation: IsolationLimits = DEFAULT_ISOLATION,
         *,
         preload_ocr: bool = False,
     ) -> None:
