@@ -21,6 +21,13 @@ from formnet.training.optimizer import freeze, parameter_groups
 from formnet.training.progress import Progress
 from formnet.training.run_directory import last_checkpoint
 
+#: The name of this argument since transformers 5.23, and before.
+_CHECKPOINTING = (
+    "activation_checkpointing"
+    if "activation_checkpointing" in TrainingArguments.__dataclass_fields__
+    else "gradient_checkpointing"
+)
+
 EvalFn = Callable[[PreTrainedModel], dict[str, float]]
 
 
@@ -146,7 +153,6 @@ def _arguments(run: Run, evaluates: bool, **more: Any) -> TrainingArguments:
         warmup_steps=settings.warmup_ratio,
         max_grad_norm=settings.max_grad_norm,
         gradient_accumulation_steps=settings.gradient_accumulation_steps,
-        gradient_checkpointing=settings.gradient_checkpointing,
         bf16=settings.bf16,
         use_cpu=not torch.accelerator.is_available(),
         eval_strategy="steps" if evaluates else "no",
@@ -155,6 +161,7 @@ def _arguments(run: Run, evaluates: bool, **more: Any) -> TrainingArguments:
         logging_strategy="steps",
         remove_unused_columns=False,
         disable_tqdm=True,
+        **({_CHECKPOINTING: True} if settings.gradient_checkpointing else {}),
         **{"report_to": "tensorboard", **more},
     )
     if (
