@@ -145,6 +145,7 @@ class SaveByTime(TrainerCallback):
 
 def _arguments(run: Run, evaluates: bool, **more: Any) -> TrainingArguments:
     settings = run.optimization
+    checkpointing: dict[str, Any] = {_CHECKPOINTING: True} if settings.gradient_checkpointing else {}
     arguments = TrainingArguments(
         output_dir=str(run.output),
         seed=run.seed,
@@ -161,8 +162,7 @@ def _arguments(run: Run, evaluates: bool, **more: Any) -> TrainingArguments:
         logging_strategy="steps",
         remove_unused_columns=False,
         disable_tqdm=True,
-        **({_CHECKPOINTING: True} if settings.gradient_checkpointing else {}),
-        **{"report_to": "tensorboard", **more},
+        **{"report_to": "tensorboard", **checkpointing, **more},
     )
     if (
         arguments.n_gpu > 1
