@@ -1,6 +1,5 @@
 """Documents on the terminal: header fields, line items as rows, and checks."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +9,7 @@ if TYPE_CHECKING:
     from formnet.document import Document
     from formnet.extraction.output import DocumentOutput
     from formnet.extraction.schema import Schema
+    from formnet.extraction.tables import ItemTable
 
 
 def print_document(document: "Document", schema: "Schema") -> None:
@@ -17,6 +17,7 @@ def print_document(document: "Document", schema: "Schema") -> None:
     from rich.console import Console
 
     from formnet.extraction.output import to_output
+    from formnet.extraction.tables import item_tables
 
     console = Console()
     output = to_output(document, schema)
@@ -25,88 +26,46 @@ def print_document(document: "Document", schema: "Schema") -> None:
         source = f" (text from {', '.join(sources)})" if sources else ""
         console.print(printable(f"{document.id}: no fields found in {document.num_words} words{source}."))
         return
-    console.print(_header_table(output))
-    for name, elements in _lists(output.fields):
-        console.print(_item_table(name, elements))
+    console.print(_header_table(output, schema))
+    for items in item_tables(output.fields, schema):
+        console.print(_item_table(items))
     if checks := [check for check in output.checks if check.status != "not_applicable"]:
         console.print(printable(f"checks: {'; '.join(check.describe() for check in checks)}"))
 
 
-def _header_table(output: "DocumentOutput") -> "Table":
+def _header_table(output: "DocumentOutput", schema: "Schema") -> "Table":
     from rich.table import Table
+
+    from formnet.extraction.tables import header_fields
 
     table = Table(title=printable(output.document), title_justify="left", title_style="bold")
     for name in ("field", "value", "text"):
         table.add_column(name, overflow="fold")
     for name in ("page", "confidence", "OCR"):
         table.add_column(name, justify="right")
-    for name, field in _header_rows(output.fields):
+    for path, constants, field in header_fields(output.fields, schema):
         confidence, ocr = ("" if score is None else f"{score:.2f}" for score in (field.score, field.ocr_score))
         value = printable(format_field(field, output.currency))
-        cells = (printable(name), value, printable(field.text), str(field.page))
+        cells = (printable(" ".join([path, *constants])), value, printable(field.text), str(field.page))
         table.add_row(
             *cells, f"{confidence} ?" if field.review else confidence, ocr, style="yellow" if field.review else None
         )
     return table
 
 
-def _header_rows(fields: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the fields outside of line items, with their paths."""
-    from formnet.extraction.fields import FieldOutput
-
-    for name, item in fields.items():
-        path = f"{prefix}{name}"
-        if isinstance(item, FieldOutput):
-            yield path, item
-        elif isinstance(item, dict):
-            yield from _header_rows(item, f"{path}.")
-        elif isinstance(item, list) and not is_item_list(item):
-            for element in item:
-                if isinstance(element, FieldOutput):
-                    yield path, element
-                else:
-                    constants = [value for value in element.values() if isinstance(value, str)]
-                    label = " ".join([path, *constants])
-                    yield from ((label, field) for field in element.values() if isinstance(field, FieldOutput))
-
-
-def is_item_list(elements: list[Any]) -> bool:
-    """Return whether list elements have several fields, so that they are shown as rows."""
-    from formnet.extraction.fields import FieldOutput
-
-    groups = [element for element in elements if isinstance(element, dict)]
-    return any(sum(isinstance(field, FieldOutput | list) for field in group.values()) > 1 for group in groups)
-
-
-def _lists(fields: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    for name, item in fields.items():
-        if isinstance(item, list) and is_item_list(item):
-            yield name, item
-
-
-def _item_table(name: str, elements: list[dict[str, Any]]) -> "Table":
+def _item_table(items: "ItemTable") -> "Table":
     from rich.table import Table
 
-    from formnet.extraction.fields import FieldOutput, nested_groups
+    from formnet.extraction.fields import FieldOutput
 
-    columns = list(
-        dict.fromkeys(
-            key
-            for element in elements
-            for row in (element, *nested_groups(element))
-            for key, field in row.items()
-            if isinstance(field, FieldOutput)
-        )
-    )
-    table = Table(title=name.replace("_", " "), title_justify="left", title_style="bold")
-    for number, column in enumerate(columns):
+    table = Table(title=items.name.replace("_", " "), title_justify="left", title_style="bold")
+    for number, column in enumerate(items.columns):
         table.add_column(column.replace("_", " "), justify="left" if number == 0 else "right", overflow="fold")
-    for element in elements:
-        for depth, row in enumerate((element, *nested_groups(element))):
-            cells = [format_field(row.get(column), None) for column in columns]
-            needs_review = any(isinstance(field, FieldOutput) and field.review for field in row.values())
-            cells[0] = f"{'+ ' if depth else ''}{cells[0]}{' ?' if needs_review else ''}"
-            table.add_row(*map(printable, cells), style="yellow" if needs_review else None)
+    for row, is_part in items.rows:
+        cells = [format_field(row.get(column), None) for column in items.columns]
+        needs_review = any(isinstance(field, FieldOutput) and field.review for field in row.values())
+        cells[0] = f"{'+ ' if is_part else ''}{cells[0]}{' ?' if needs_review else ''}"
+        table.add_row(*map(printable, cells), style="yellow" if needs_review else None)
     return table
 
 

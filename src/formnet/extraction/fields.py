@@ -1,6 +1,6 @@
 """The structured output of a document: its fields as a tree, and the checks of its schema."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -8,8 +8,9 @@ from pydantic import BaseModel, Field
 
 from formnet.document import Document, Entity
 from formnet.document.boxes import Box
+from formnet.document.values.normalize import Value
 from formnet.extraction.checks import Status, run_checks
-from formnet.extraction.schema import Schema
+from formnet.extraction.schema import Schema, ValueType
 from formnet.extraction.structure import Node, build_tree
 
 
@@ -75,13 +76,6 @@ def to_fields(document: Document, schema: Schema) -> tuple[Fields, list[CheckOut
     return _to_tree(root, schema, failed), checks
 
 
-def nested_groups(item: Fields) -> Iterator[Fields]:
-    """Yield the groups in the lists of an item, such as its modifiers."""
-    for part in item.values():
-        if isinstance(part, list):
-            yield from (group for group in part if isinstance(group, dict))
-
-
 def plain_values(fields: Any) -> Any:
     """Reduce fields to their values."""
     if isinstance(fields, FieldOutput):
@@ -112,37 +106,36 @@ def _to_tree(node: Node, schema: Schema, failed: Collection[tuple[str, tuple[int
 def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[str, tuple[int, ...]]]) -> FieldOutput:
     """Convert the entities of one field: the parts of a text are joined; of several values, the surest is taken."""
     kind = schema.by_label[entities[0].label].type
+    is_doubtful = False
     if kind != "text":
-        readings = {entity.value.value for entity in entities if entity.value is not None}
+        is_doubtful = len({entity.value.value for entity in entities if entity.value is not None}) > 1
         entities = [max(entities, key=lambda entity: (entity.value is not None, entity.score or 0.0))]
-        differs = len(readings) > 1
-    else:
-        differs = False
-    first = entities[0]
     text = " ".join(entity.text for entity in entities)
-    value: int | float | str | None = text
-    if kind != "text":
-        value = None if first.value is None else first.value.value
-        if value is not None and kind in ("amount", "quantity"):
-            number = Decimal(value)
-            value = int(number) if kind == "quantity" and number == int(number) else float(number)
-    is_ambiguous = first.value is not None and kind == "date" and first.value.ambiguous
+    value = text if kind == "text" else _typed_value(entities[0].value, kind)
+    if entities[0].value is not None and kind == "date":
+        is_doubtful = is_doubtful or entities[0].value.ambiguous
+    needs_review = any(entity.review or (entity.label, entity.words) in failed for entity in entities)
     return FieldOutput(
         value=value,
         text=text,
         key_text=" ".join(entity.key_text for entity in entities if entity.key_text),
         score=_lowest(entity.score for entity in entities),
         ocr_score=_lowest(entity.ocr_score for entity in entities),
-        page=first.page + 1,
+        page=entities[0].page + 1,
         boxes=[box for entity in entities for box in entity.boxes],
         words=[word for entity in entities for word in entity.words],
-        review=value is None
-        or differs
-        or is_ambiguous
-        or any(entity.review or (entity.label, entity.words) in failed for entity in entities),
+        review=value is None or is_doubtful or needs_review,
     )
 
 
-def _lowest(scores: Any) -> float | None:
+def _typed_value(value: Value | None, kind: ValueType) -> int | float | str | None:
+    """Convert a normalized value to a number, where it is one."""
+    if value is None or kind not in ("amount", "quantity"):
+        return None if value is None else value.value
+    number = Decimal(value.value)
+    return int(number) if kind == "quantity" and number == int(number) else float(number)
+
+
+def _lowest(scores: Iterable[float | None]) -> float | None:
     known = [round(score, 4) for score in scores if score is not None]
     return min(known) if known else None

@@ -1,7 +1,7 @@
 """Structured output as tables: one row per document, and one row per item of its lists."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from formnet.extraction.fields import FieldOutput, Fields
 from formnet.extraction.output import DocumentOutput
@@ -37,8 +37,8 @@ def item_columns(schema: Schema) -> list[str]:
 def document_row(output: DocumentOutput, schema: Schema) -> Row:
     """Return the row of a document; several values of a field are separated by semicolons."""
     cells: dict[str, list[FieldOutput]] = {}
-    for column, field in _header_fields(output.fields, schema):
-        cells.setdefault(column, []).append(field)
+    for path, constants, field in header_fields(output.fields, schema):
+        cells.setdefault(".".join([path, *constants]), []).append(field)
     failed = dict.fromkeys(check.name for check in output.checks if check.status == "failed")
     to_review = [column for column, fields in cells.items() if any(field.review for field in fields)]
     row: Row = dict.fromkeys(document_columns(schema))
@@ -62,16 +62,39 @@ def item_rows(output: DocumentOutput, schema: Schema) -> Iterator[Row]:
             yield row | {"review": "; ".join(c for c, fields in cells.items() if any(f.review for f in fields))}
 
 
-def _header_fields(fields: Fields, schema: Schema) -> Iterator[tuple[str, FieldOutput]]:
+class ItemTable(NamedTuple):
+    """The items of a list as rows; the modifiers of an item follow it."""
+
+    name: str
+    columns: list[str]
+    rows: list[tuple[Fields, bool]]  # fields, and whether they belong to the item above
+
+
+def item_tables(fields: Fields, schema: Schema) -> Iterator[ItemTable]:
+    """Yield the lists of items that people see as tables."""
+    for name in filter(schema.anchors.__contains__, fields):
+        rows = [row for item in fields[name] for row in ((item, False), *((part, True) for part in _groups(item)))]
+        columns = (key for row, _ in rows for key, field in row.items() if isinstance(field, FieldOutput))
+        yield ItemTable(name, list(dict.fromkeys(columns)), rows)
+
+
+def _groups(item: Fields) -> Iterator[Fields]:
+    """Yield the groups in the lists of an item, such as its modifiers."""
+    for part in item.values():
+        if isinstance(part, list):
+            yield from (group for group in part if isinstance(group, dict))
+
+
+def header_fields(fields: Fields, schema: Schema) -> Iterator[tuple[str, list[str], FieldOutput]]:
+    """Yield the fields outside of items: path, constants of their group such as `cash`, and field."""
     for name, item in fields.items():
         if name in schema.anchors:
             continue
         for element in item if isinstance(item, list) else [item]:
-            constants = (
-                [part for part in element.values() if isinstance(part, str)] if isinstance(element, dict) else []
-            )
-            for column, field in _all_fields(element, name):
-                yield ".".join([name, *constants]) if constants else column, field
+            parts = element.values() if isinstance(element, dict) else ()
+            constants = [part for part in parts if isinstance(part, str)]
+            for path, field in _all_fields(element, name):
+                yield name if constants else path, constants, field
 
 
 def _all_fields(item: Any, path: str = "") -> Iterator[tuple[str, FieldOutput]]:

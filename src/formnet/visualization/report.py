@@ -8,9 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from formnet.document import Document, Entity, Page
-from formnet.extraction.fields import FieldOutput, Fields, nested_groups, to_fields
+from formnet.extraction.fields import FieldOutput, Fields, to_fields
 from formnet.extraction.output import entity_output, format_value
 from formnet.extraction.schema import Schema
+from formnet.extraction.tables import item_tables
 from formnet.io.images import data_url
 from formnet.io.writers import atomic_write
 from formnet.visualization.canvas import page_canvas
@@ -80,14 +81,10 @@ def _structure(document: Document, schema: Schema, keys: Sequence[str]) -> str:
     """Return the items of a document as tables, and its checks."""
     fields, checks = to_fields(document, schema)
     parts = []
-    for name in filter(schema.anchors.__contains__, fields):
-        rows = [row for item in fields[name] for row in (item, *nested_groups(item))]
-        columns = list(
-            dict.fromkeys(key for row in rows for key, field in row.items() if isinstance(field, FieldOutput))
-        )
-        head = "".join(f"<th>{escape(column.replace('_', ' '))}" for column in columns)
-        body = "".join(_item_row(row, columns, document, keys) for row in rows)
-        caption = f"<caption>{escape(name.replace('_', ' '))}</caption>"
+    for table in item_tables(fields, schema):
+        head = "".join(f"<th>{escape(column.replace('_', ' '))}" for column in table.columns)
+        body = "".join(_item_row(row, table.columns, document, keys) for row, _ in table.rows)
+        caption = f"<caption>{escape(table.name.replace('_', ' '))}</caption>"
         parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
     items = "".join(
         f"<li class={check.status}>{escape(check.describe())}" for check in checks if check.status != "not_applicable"
