@@ -22,7 +22,7 @@ def test_extract_service_overloaded_retries() -> None:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             times.append(time.monotonic())
-            empty = {"document": "a", "pages": [], "entities": []}
+            empty = {"document": "a", "pages": [], "entities": [], "fields": {}, "checks": []}
             body = json.dumps({"request_id": "1", "model": "m", "documents": [empty]}).encode()
             self.send_response(503 if len(times) < 3 else 200)
             self.send_header("Retry-After", "0" if len(times) < 2 else "1")

@@ -551,8 +551,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
             loss = mean_loss(scores.flatten(0, 1), targets.flatten(), num_items_in_batch)
         if structure is not None:
             loss = loss + divide_by_labels(self.structure_loss(output, structure), labels, num_items_in_batch)
-        output.loss = loss  # type: ignore[assignment]
-        return output
+        return FormNetTokenClassifierOutput(loss, logits, key_logits=key_logits, link_terms=link_terms)
 
     def structure_loss(self, output: FormNetTokenClassifierOutput, targets: StructureTargets) -> Tensor:
         """Sum the losses of captions, over the words of entities, and of links, over the parts."""
