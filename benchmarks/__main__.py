@@ -364,6 +364,24 @@ def captions(
 
 
 @app.command()
+def straight_through(
+    model: Model,
+    record: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Record of formnet calibrate, as in results/calibration.json.")
+    ],
+    corpora: Annotated[list[str], typer.Argument(metavar="CORPUS...", help="Corpora of test documents.")],
+    out: Out = None,
+) -> None:
+    """Count test documents that need no review, at thresholds from the held-out documents of a calibration."""
+    configure_runtime()
+    from benchmarks.straight_through import benchmark
+
+    result = benchmark(model, record, corpora)
+    write_results(result, out)
+    print_json(result)
+
+
+@app.command()
 def results(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 if a table is out of date.")

@@ -199,7 +199,9 @@ def _send_hostile(attacker: Attacker, log: _Log, stop: threading.Event, seed: in
             continue
         log.hostile[f"{outcome.status} {outcome.code}".strip()] += 1
         leaks = attempt.forbidden and attempt.forbidden in outcome.text
-        if leaks or outcome.status not in (*attempt.accepted, 0, *_UNAVAILABLE):
+        # On a busy machine, any file may reach its time limit.
+        is_accepted = outcome.status in (*attempt.accepted, 0, *_UNAVAILABLE) or outcome.code == "processing_timeout"
+        if leaks or not is_accepted:
             log.unexpected.append(f"{attempt.kind}: {attempt.name}: {outcome.status} {outcome.code}")
 
 

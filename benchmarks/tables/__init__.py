@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import costs, scores
+from benchmarks.tables import costs, scores, structure
 from formnet.errors import FormNetError
 
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -42,6 +42,10 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "calibration": scores.calibration,
     "captions": scores.captions,
     "ocr": scores.ocr,
+    "structure-cord": structure.line_items,
+    "structure-folds": structure.variants,
+    "linking-funsd": structure.linking,
+    "straight-through": structure.straight_through,
     "extract": costs.extract,
     "onnx": costs.onnx,
     "bulk": costs.bulk,

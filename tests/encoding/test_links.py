@@ -72,8 +72,11 @@ def test_link_candidates_cost_grows_linearly() -> None:
 
 def test_encode_structure_marks_captions_and_owners() -> None:
     receipt = linked_receipt(3)
-    scheme = StructureScheme.from_documents([receipt])
+    labels = {label for pair in PAIRS for label in pair}
+    scheme = StructureScheme.from_documents([receipt], labels)
     assert scheme == (True, frozenset(PAIRS))
+    some = StructureScheme.from_documents([receipt], {"name", "price"})
+    assert some.link_labels == {("name", "price")} < scheme.link_labels
     encoded = encode_structure(receipt, scheme)
     assert [receipt.texts[word] for word in np.flatnonzero(encoded.keys == 1)] == ["Total:"]
     assert (encoded.keys >= 0).all()
@@ -86,7 +89,7 @@ def test_encode_structure_marks_captions_and_owners() -> None:
 @pytest.mark.data
 @pytest.mark.parametrize(("spec", "recall"), [("cord:{}/cord@train", 1.0), ("funsd:{}/funsd@train", 0.98)])
 def test_link_candidates_include_the_owners_of_public_corpora(spec: str, recall: float, data: Path) -> None:
-    corpus = list(open_corpus(spec.format(data)))
-    pairs = StructureScheme.from_documents(corpus).link_labels
+    corpus = open_corpus(spec.format(data))
+    pairs = StructureScheme.from_documents(corpus, corpus.entity_types).link_labels
     targets = np.concatenate([link_candidates(document, pairs).targets(document.links) for document in corpus])
     assert (targets >= 0).mean() >= recall

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.links import decode_forest, split_key
 from formnet.io.writers import write
 from formnet.modeling.onnx import export_onnx
-from formnet.training.finetune import finetune
+from formnet.training.experiments.structure import run_seeds_structure
 from linked_receipts import linked_receipt
 from small_runs import small_run
 
@@ -70,17 +71,22 @@ def test_annotations_drop_below_renumbers_links() -> None:
 def test_model_with_structure_learns_captions_and_links_and_exports(vocabulary: Path, tmp_path: Path) -> None:
     receipts = [linked_receipt(items, f"receipt {items}") for items in (2, 3, 4, 5)]
     write(receipts, tmp_path / "receipts.jsonl")
+    corpus = f"jsonl:{tmp_path / 'receipts.jsonl'}"
     run = small_run(
         vocabulary,
         tmp_path / "run",
-        corpus=f"jsonl:{tmp_path / 'receipts.jsonl'}",
+        corpus=corpus,
         epochs=60,
         structure=True,
         link_size=16,
         optimization={"learning_rate": 6e-3},
     )
-    finetune(run)
-    extractor = Extractor.from_pretrained(run.output)
+    scores = run_seeds_structure(run, corpus, [0])
+    assert scores["f1"]["per_seed"] == scores["f1_spans_given"]["per_seed"] == [1]
+    assert "donut_f1" not in scores  # the labels are not those of CORD
+    with pytest.raises(SettingsError, match="Set structure: true"):
+        run_seeds_structure(run.model_copy(update={"structure": False}), corpus, [0])
+    extractor = Extractor.from_pretrained(run.output / "seed-0")
     metrics = compute_metrics(*predict_and_compare(extractor, receipts))
     assert metrics["entities"]["f1"] == 1
     assert metrics["structure"]["links"]["f1"] == 1

@@ -9,6 +9,7 @@ from formnet.document.builder import DocumentBuilder
 from formnet.extraction.extractor import Extractor
 from formnet.io import images
 from formnet.visualization.overlay import draw_entities, safe_file_name, save_overlays
+from linked_receipts import read_receipt
 
 
 @pytest.mark.slow
@@ -48,3 +49,20 @@ def test_save_overlays_same_file_name_writes_separate_images(extractor: Extracto
         files += save_overlays(extractor.extract(builder.build()), tmp_path, names=names)
     assert len(set(files)) == 3
     assert files[0].name == "invoice.pdf-1.png"
+
+
+def test_draw_entities_links_join_owners_and_parts() -> None:
+    receipt = read_receipt(2)
+    (_, linked), *_ = draw_entities(receipt)
+    (_, plain), *_ = draw_entities(replace(receipt, links=()))
+    difference = np.abs(np.asarray(linked, int) - np.asarray(plain, int)).max(axis=2)
+    scale = linked.width / receipt.pages[0].width
+
+    def has_line(top: float, bottom: float) -> bool:
+        rows, columns = (slice(round(a * scale), round(b * scale)) for a, b in ((top, bottom), (50, 80)))
+        return bool(difference[rows, columns].any())
+
+    # Names end at 30 and prices start at 90; the lines of text are from 10 to 18 and from 20 to 28.
+    assert has_line(13, 15)
+    assert has_line(23, 25)
+    assert not has_line(17, 21)

@@ -37,6 +37,8 @@ def calibrate(
     configure_runtime(training=True)
     from formnet.errors import SettingsError
     from formnet.extraction.extractor import Extractor
+    from formnet.extraction.pretrained import find_model
+    from formnet.extraction.schema import Schema
     from formnet.training import FineTuning, load_settings
     from formnet.training.experiments import cross_fit
 
@@ -45,12 +47,13 @@ def calibrate(
     if max(wanted) >= folds:
         raise SettingsError(f"--fold: {max(wanted)} does not exist. The folds are 0 to {folds - 1}.")
     record = _read_record(out, model, run, folds)
+    schema = Schema.load(find_model(model))
     for number in wanted:
         if all(part["fold"] != number for part in record["folds"]):
             if folds == 1:
-                scored = cross_fit.score_held_out(Extractor.from_pretrained(model), run)
+                scored = cross_fit.score_held_out(Extractor.from_pretrained(model), run, schema)
             else:
-                scored = cross_fit.score_fold(cross_fit.fold_run(run, number, folds))
+                scored = cross_fit.score_fold(cross_fit.fold_run(run, number, folds), schema)
             record = _read_record(out, model, run, folds) if out is not None else record
             record["folds"] = sorted([*record["folds"], scored], key=lambda part: int(part["fold"]))
             _write_record(out, model, record)

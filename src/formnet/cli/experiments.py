@@ -18,15 +18,28 @@ Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Random s
 
 
 def run_seeds(
-    config: Config, test: Test, seed: Seeds = None, order: Orders = None, override: Overrides = None, out: Out = None
+    config: Config,
+    test: Test,
+    seed: Seeds = None,
+    order: Orders = None,
+    structure: Annotated[
+        bool, typer.Option("--structure", help="Score links and trees, in the given order, instead of entities.")
+    ] = False,
+    override: Overrides = None,
+    out: Out = None,
 ) -> None:
     """Train one configuration with several seeds (default: 0, 1 and 2) and score it on test documents."""
     configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
     from formnet.training.experiments.run_seeds import run_seeds as run_experiment
+    from formnet.training.experiments.structure import run_seeds_structure
 
     run = load_settings(FineTuning, config, override or ())
-    result = run_experiment(run, test, seed or [0, 1, 2], _orders(order or [ReadingOrder.given]))
+    seeds = seed or [0, 1, 2]
+    if structure:
+        result = run_seeds_structure(run, test, seeds)
+    else:
+        result = run_experiment(run, test, seeds, _orders(order or [ReadingOrder.given]))
     _output({"config": run.model_dump(mode="json"), **result}, out)
 
 

@@ -1,6 +1,6 @@
 """Encode a document as arrays: tokens with boxes, words with neighbors, and the mapping between them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,13 +27,13 @@ class StructureScheme(NamedTuple):
     link_labels: frozenset[tuple[str, str]]
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document]) -> "StructureScheme":
-        """Return the structure that occurs in documents."""
+    def from_documents(cls, documents: Iterable[Document], labels: Collection[str]) -> "StructureScheme":
+        """Return the structure that occurs in documents, with links between entities of the given labels."""
         has_keys, pairs = False, set()
         for document in documents:
             has_keys = has_keys or any(entity.key_words for entity in document.entities)
             pairs |= {(document.entities[owner].label, document.entities[part].label) for owner, part in document.links}
-        return cls(has_keys, frozenset(pairs))
+        return cls(has_keys, frozenset((owner, part) for owner, part in pairs if owner in labels and part in labels))
 
 
 class EncodedStructure(NamedTuple):

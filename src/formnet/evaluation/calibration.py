@@ -123,16 +123,15 @@ def choose_thresholds(
     enough = round(1 / (1 - NOMINAL_PRECISION))
     frequent = {label for label, values in scores.items() if len(values) >= enough}
     rare = [label for label in scores if label not in frequent]
-    shared = _choose_threshold(
+    shared = choose_threshold(
         np.concatenate([np.empty(0), *(scores[label] for label in rare)]),
         np.concatenate([np.empty(0, np.bool_), *(correct[label] for label in rare)]),
     )
-    return {
-        label: _choose_threshold(scores[label], correct[label]) if label in frequent else shared for label in scores
-    }
+    return {label: choose_threshold(scores[label], correct[label]) if label in frequent else shared for label in scores}
 
 
-def _choose_threshold(scores: Floats, correct: NDArray[np.bool_]) -> float | None:
+def choose_threshold(scores: Floats, correct: NDArray[np.bool_]) -> float | None:
+    """Choose the lowest score at which predictions reach the nominal precision, counting one more error."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     precisions = np.cumsum(correct[order]) / np.arange(2, len(order) + 2)

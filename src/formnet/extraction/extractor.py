@@ -82,11 +82,7 @@ class Extractor:
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
         self.infers_date_order = day_first is None
         self.encoder = Encoder(tokenizer)
-        #: Types of values by label; without a schema, labels suggest them.
-        self.typed_fields = {} if schema is None else schema.by_label
-        self.schema = schema or Schema.flat(
-            dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types)
-        )
+        self.set_schema(schema)
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":
@@ -270,6 +266,13 @@ class Extractor:
         """Return the calibration of a head by label; empty if the model is not calibrated."""
         by_label = self.model.config.get_task().calibration.get(head, {})
         return {label: LabelCalibration(**parameters) for label, parameters in by_label.items()}
+
+    def set_schema(self, schema: Schema | None) -> None:
+        """Set how fields are arranged and typed; without a schema, the output is flat, and labels suggest types."""
+        self.typed_fields = {} if schema is None else schema.by_label
+        self.schema = schema or Schema.flat(
+            dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types)
+        )
 
     def set_calibration(self, calibration: Mapping[str, Mapping[str, LabelCalibration]]) -> None:
         """Set the calibration of each head; labels without one keep their probabilities."""

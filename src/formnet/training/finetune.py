@@ -48,7 +48,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     set_seed(run.seed)
     single_value_heads = [name for name, head in heads.items() if head.single_valued]
     schemes = {name: head.scheme for name, head in heads.items()}
-    structure = {name: StructureScheme.from_documents(head.training) for name, head in heads.items()}
+    structure = {
+        name: StructureScheme.from_documents(head.training, head.scheme.entity_types) for name, head in heads.items()
+    }
     config = label_config(
         schemes,
         single_value_heads,

@@ -1,4 +1,4 @@
-"""Extracted entities drawn on their pages: a frame and a caption each, in a palette safe for color blindness."""
+"""Extracted entities drawn on their pages: a frame and a caption each, and lines from owners to their parts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -10,7 +10,7 @@ from formnet.document import Document, Entity
 from formnet.visualization.canvas import OVERSAMPLING, page_canvas
 from formnet.visualization.captions import Captions, Color, Rectangle
 
-#: The palette of Okabe and Ito, without colors that are too light on white.
+#: The palette of Okabe and Ito, which is safe for color blindness, without colors that are too light on white.
 PALETTE: tuple[Color, ...] = (
     (0, 114, 178),
     (213, 94, 0),
@@ -20,6 +20,7 @@ PALETTE: tuple[Color, ...] = (
     (30, 120, 170),
     (90, 90, 90),
 )
+_LINK_COLOR: Color = (120, 120, 120)
 
 
 def label_colors(labels: Iterable[str]) -> dict[str, Color]:
@@ -69,13 +70,19 @@ def draw_entities(document: Document) -> Iterator[tuple[int, Image.Image]]:
         if not page.texts and page.image is None:
             continue
         canvas = page_canvas(page, 0.35)
-        entities = [entity for entity in document.entities if entity.page == number]
+        numbers = [i for i, entity in enumerate(document.entities) if entity.page == number]
+        entities = [document.entities[i] for i in numbers]
         # Entities of several heads with the same words get concentric frames.
         rings = [1 + sum(other.words == entity.words for other in entities[:i]) for i, entity in enumerate(entities)]
         frames = [
             [_expand(_scale(box, canvas.scale), ring) for box in entity.boxes]
             for entity, ring in zip(entities, rings, strict=True)
         ]
+        frames_by_number = dict(zip(numbers, frames, strict=True))
+        for owner, part in document.links:
+            if owner in frames_by_number and part in frames_by_number:
+                ends = _nearest_points(frames_by_number[owner][0], frames_by_number[part][0])
+                canvas.pen.line(ends, _LINK_COLOR, OVERSAMPLING)
         for entity, entity_frames in zip(entities, frames, strict=True):
             for frame in entity_frames:
                 _draw_frame(canvas.pen, frame, colors[entity.label], dashed=entity.review)
@@ -125,6 +132,25 @@ def _expand(box: Rectangle, ring: int) -> Rectangle:
     margin = 4 * ring * OVERSAMPLING - OVERSAMPLING
     x0, y0, x1, y1 = box
     return x0 - margin, y0 - margin, x1 + margin, y1 + margin
+
+
+def _nearest_points(a: Rectangle, b: Rectangle) -> Rectangle:
+    """Return the ends of the shortest line between two frames, at the middle of the side that they share.
+
+    >>> _nearest_points((0, 0, 4, 2), (9, 0, 12, 2)), _nearest_points((0, 0, 4, 2), (2, 5, 6, 7))
+    ((4, 1.0, 9, 1.0), (3.0, 2, 3.0, 5))
+    """
+
+    def between(low_a: float, high_a: float, low_b: float, high_b: float) -> tuple[float, float]:
+        if high_a < low_b:
+            return high_a, low_b
+        if high_b < low_a:
+            return low_a, high_b
+        middle = (max(low_a, low_b) + min(high_a, high_b)) / 2
+        return middle, middle
+
+    (xa, xb), (ya, yb) = between(a[0], a[2], b[0], b[2]), between(a[1], a[3], b[1], b[3])
+    return xa, ya, xb, yb
 
 
 def _draw_frame(pen: ImageDraw.ImageDraw, frame: Rectangle, color: Color, *, dashed: bool) -> None:

@@ -4,14 +4,18 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.__main__ import app as benchmarks
 from command_line import run_command, run_for_stdout, runner
 from formnet.cli import app
 from formnet.evaluation.calibration import Outcomes, apply_platt
+from formnet.evaluation.straight_through import DocumentOutcome
 from formnet.extraction.extractor import Extractor
+from formnet.extraction.schema import Schema
 from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.training.experiments.cross_fit import HeadOutcomes, evaluate_methods, fit_all, fold_run, read_outcomes
@@ -66,7 +70,7 @@ def test_calibrate_command_resumes_and_writes_the_calibration(vocabulary: Path, 
     corpus = tmp_path / "corpus.jsonl"
     write([replace(examples[i % 2], id=f"copy {i}") for i in range(12)], corpus)
     optimization = {"learning_rate": 6e-3, "max_batch_documents": 2, "bf16": False, "compile": False}
-    settings = {
+    settings: dict[str, Any] = {
         "corpus": f"jsonl:{corpus}",
         "init": {"size": "tiny", "tokenizer": str(vocabulary), "overrides": SMALL_MODEL},
         "output": str(tmp_path / "run"),
@@ -77,6 +81,8 @@ def test_calibrate_command_resumes_and_writes_the_calibration(vocabulary: Path, 
     config.write_text(json.dumps(settings))
     run_command("train", str(config))
     model, out = tmp_path / "run", tmp_path / "calibration.json"
+    labels = Extractor.from_pretrained(model).heads[""].entity_types
+    Schema.flat(labels).save(model)
     arguments = ["calibrate", str(config), str(model), "--folds", "2", "--out", str(out)]
     assert "1 of 2 folds are scored" in run_command(*arguments, "--fold", "1")
     assert not Extractor.from_pretrained(model).calibration("")
@@ -86,6 +92,15 @@ def test_calibrate_command_resumes_and_writes_the_calibration(vocabulary: Path, 
     record = json.loads(out.read_text())["models"]["run"]
     assert [fold["fold"] for fold in record["folds"]] == [0, 1]
     assert sum(fold["heads"][""]["documents"] for fold in record["folds"]) == 12
+    by_document = [DocumentOutcome.from_json(o) for fold in record["folds"] for o in fold["heads"][""]["by_document"]]
+    assert len(by_document) == 12
+    assert {field.label for outcome in by_document for field in outcome.fields} <= {*labels}
+    assert any(outcome.fields for outcome in by_document)
+    accepted = json.loads(run_for_stdout("straight-through", str(model), str(out), settings["corpus"], app=benchmarks))[
+        "corpora"
+    ][settings["corpus"]]
+    assert (accepted["folds"], accepted["held_out_documents"], accepted["correct"]["of"]) == (2, 12, 12)
+    assert accepted["without_checks"]["rate"]["share"] == 0  # 12 documents cannot show a precision of 99 %
     assert shown["held_out"] == record["held_out"]
     folds = read_outcomes(record["folds"])
     assert any(len(outcome.correct) for fold in folds for outcome in fold[""].values())

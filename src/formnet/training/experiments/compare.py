@@ -10,9 +10,11 @@ import yaml
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import headline_f1
 from formnet.training.config import FineTuning, load_settings
+from formnet.training.experiments.structure import summarize_structure
 from formnet.training.experiments.trial import (
     for_seed,
     held_out_f1,
+    held_out_metrics,
     mean_and_std,
     parameter_count,
     run_trial,
@@ -56,10 +58,19 @@ def compare(
                 "overrides": list(overrides),
                 "f1": mean_and_std([_score(trial, test) for trial in trials]),
                 "parameters": parameter_count(trials[0]),
+                **(_structure(trials) if test is None else {}),
             }
         )
     judged_on = test or "the held-out part of training"
     return {"seeds": list(seeds), "judged_on": judged_on, "rows": rows}
+
+
+def _structure(trials: Sequence[FineTuning]) -> dict[str, Any]:
+    """Return the scores of links and trees on the held-out documents, if the model predicts links with one head."""
+    metrics = [scores for trial in trials for scores in held_out_metrics(trial).values() if "structure" in scores]
+    if len(metrics) != len(trials):
+        return {}
+    return {"structure": summarize_structure([scores["structure"] for scores in metrics])}
 
 
 def _score(trial: FineTuning, test: str | None) -> float:

@@ -20,9 +20,11 @@ from formnet.evaluation.calibration import (
     reliability,
 )
 from formnet.evaluation.evaluate import collect_outcomes, compute_metrics, headline_f1, predict_and_compare
+from formnet.evaluation.straight_through import collect_documents
 from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.pretrained import find_model
+from formnet.extraction.schema import Schema
 from formnet.io.writers import atomic_write
 from formnet.training.config import FineTuning
 from formnet.training.data import load_training_data
@@ -44,14 +46,18 @@ def fold_run(run: FineTuning, fold: int, folds: int) -> FineTuning:
     return run.model_copy(update=update)
 
 
-def score_fold(run: FineTuning) -> dict[str, Any]:
+def score_fold(run: FineTuning, schema: Schema | None) -> dict[str, Any]:
     """Train with one fold held out, or load the finished run, and score the fold: F1 and outcomes by head."""
-    return score_held_out(run_trial(run), run)
+    return score_held_out(run_trial(run), run, schema)
 
 
-def score_held_out(extractor: Extractor, run: FineTuning) -> dict[str, Any]:
-    """Score the documents that a run holds out by a model that it has trained: F1 and outcomes by head."""
+def score_held_out(extractor: Extractor, run: FineTuning, schema: Schema | None) -> dict[str, Any]:
+    """Score the documents that a run holds out by a model that it has trained: F1 and outcomes by head.
+
+    With a schema, the outcomes of documents are included, with those of its checks.
+    """
     extractor.set_calibration({})
+    extractor.set_schema(schema)
     result: dict[str, Any] = {"fold": run.held_out_fold, "heads": {}}
     for head, data in zip(extractor.heads, load_training_data(run).values(), strict=True):
         evaluated = predict_and_compare(extractor, data.held_out, head)
@@ -64,6 +70,9 @@ def score_held_out(extractor: Extractor, run: FineTuning) -> dict[str, Any]:
                 for label, outcome in collect_outcomes(*evaluated).items()
             },
         }
+        if schema is not None:
+            outcomes = collect_documents(evaluated, list(extractor.annotate(data.held_out)), schema)
+            result["heads"][head]["by_document"] = [outcome.to_json() for outcome in outcomes]
     return result
 
 

@@ -40,9 +40,14 @@ def parameter_count(run: FineTuning) -> int:
 
 def held_out_f1(run: FineTuning) -> dict[str, float]:
     """Return a finished run's F1 on held-out documents, by head."""
+    return {head: headline_f1(metrics) for head, metrics in held_out_metrics(run).items()}
+
+
+def held_out_metrics(run: FineTuning) -> dict[str, dict[str, Any]]:
+    """Return a finished run's metrics on held-out documents, by head."""
     file = run.output / HELD_OUT
     heads = json.loads(file.read_text(encoding="utf-8"))["heads"] if file.is_file() else {}
-    return {head: headline_f1(metrics) for head, metrics in heads.items() if metrics["documents"]}
+    return {head: metrics for head, metrics in heads.items() if metrics["documents"]}
 
 
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
