@@ -298,7 +298,8 @@ def test_run_disk_full_raises_and_resumes(
 def test_run_parts_are_readable_as_one_table(reference: Path) -> None:
     assert read_table(reference / "entities").num_rows == 240
     schema = ParquetFile(next(reference.glob("entities/*"))).schema_arrow
-    assert schema.names == ["id", "source", "status", "error", "pages", "words", "text_source", "entities"]
+    document = ["id", "source", "status", "error", "pages", "words", "text_source", "currency", "date_order"]
+    assert schema.names == [*document, "fields", "checks", "entities"]
 
 
 def write_run(folder: Path, **changes: object) -> Path:
