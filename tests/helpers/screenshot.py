@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from websockets import ClientConnection, connect
 
-PORT, WIDTH, HEIGHT = 9333, 1280, 1000
+PORT, WIDTH, HEIGHT = 9333, 1280, 1440
 
 
 class Browser:

@@ -74,15 +74,15 @@ def format_field(field: Any, currency: str | None) -> str:
     if field is None or field.value is None:
         return ""
     if isinstance(field.value, float):
-        number = f"{field.value:,.{_printed_decimals(field.text)}f}"
+        number = f"{field.value:,.2f}" if _has_cents(field.text) else f"{field.value:,.10g}"
         return f"{number} {currency}" if currency else number
     return str(field.value)
 
 
-def _printed_decimals(text: str) -> int:
-    """Return 2 if an amount is printed with cents, else 0."""
+def _has_cents(text: str) -> bool:
+    """Return whether an amount is printed with cents."""
     digits = text.rstrip()
-    return 2 if len(digits) > 3 and digits[-3] in ".," and digits[-2:].isdigit() else 0
+    return len(digits) > 3 and digits[-3] in ".," and digits[-2:].isdigit()
 
 
 def printable(text: str) -> "Text":

@@ -149,6 +149,14 @@ const isField = (item) => item !== null && typeof item === "object" && "value" i
 const isGroup = (item) => item !== null && typeof item === "object" && !Array.isArray(item) && !isField(item);
 const readable = (name) => name.replaceAll("_", " ");
 
+const withCents = (number) => number.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+// An amount that is printed with cents is shown with cents.
+function format(field) {
+  if (typeof field.value !== "number") return field.value ?? "";
+  return /[.,]\d\d\s*$/.test(field.text) ? withCents(field.value) : field.value.toLocaleString("en-US");
+}
+
 // A list whose elements have several fields is shown as a table of its own.
 function isItemList(item) {
   const fields = (group) => Object.values(group).filter((part) => isField(part) || Array.isArray(part));
@@ -177,7 +185,7 @@ function row(name, field, result, ids, color) {
   dot.style.background = color.get(result.entities[ids[0]]?.label) ?? COLORS[0];
   label.prepend(dot);
   const currency = typeof field.value === "number" && result.currency ? " " + result.currency : "";
-  const value = make("td", field.value === null ? "not readable" : field.value + currency, "t");
+  const value = make("td", field.value === null ? "not readable" : format(field) + currency, "t");
   const printed = [field.key_text, field.text].filter(Boolean).join(" ");
   if (printed !== String(field.value)) value.append(make("small", printed));
   const number = (score) => make("td", score === null ? "" : score.toFixed(2), "n");
@@ -198,7 +206,7 @@ function itemTable(name, items, idsOf) {
     const fields = Object.values(item).filter(isField);
     const line = make("tr", undefined, fields.some((field) => field.review) ? "review" : "");
     line.tabIndex = 0;
-    line.append(...columns.map((column, i) => make("td", item[column]?.value ?? "", i ? "n" : isPart ? "t part" : "t")));
+    line.append(...columns.map((column, i) => make("td", item[column] ? format(item[column]) : "", i ? "n" : isPart ? "t part" : "t")));
     link(line, fields.flatMap(idsOf), "rect");
     body.append(line);
   }
@@ -210,7 +218,7 @@ function itemTable(name, items, idsOf) {
 
 function describe(check) {
   const name = readable(check.name) + (check.element === null ? "" : " " + (check.element + 1));
-  return check.status === "passed" ? name + " adds up" : name + ": " + check.left + " is not " + check.right;
+  return check.status === "passed" ? name + " passed" : name + " failed: " + withCents(check.left) + " is not " + withCents(check.right);
 }
 
 // Highlight a table row and its boxes together; on click or focus, scroll the counterpart into view.
