@@ -64,7 +64,7 @@ async def capture(url: str, document: Path, target: Path) -> None:
 
 
 async def main(url: str, document: Path, target: Path) -> None:
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = ["--headless=new", "--no-sandbox", f"--remote-debugging-port={PORT}", f"--user-data-dir={profile}"]
         chromium = subprocess.Popen(["chromium", *options, "about:blank"], stderr=subprocess.DEVNULL)
         try:
