@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,23 @@ def test_schema_load_invalid_file_raises(tmp_path: Path) -> None:
         Schema.load(tmp_path)
     with pytest.raises(SettingsError, match="cannot be read"):
         Schema.read(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("paths", "equation", "message"),
+    [
+        (("total", "total.net"), "total = total", "label 'b': total is of another kind for another label: values"),
+        (("items[].a", "items.b"), "items.a = items.a", "items is of another kind for another label: list of groups"),
+        (("total", "tax"), "total + tip = total", "check 'sum': no field has the path tip"),
+        (("total.net", "tax"), "total = tax", "no field has the path total"),
+    ],
+)
+def test_schema_inconsistent_paths_raise(paths: tuple[str, str], equation: str, message: str, tmp_path: Path) -> None:
+    fields = [{"label": label, "path": path} for label, path in zip("ab", paths, strict=True)]
+    schema = {"fields": fields, "checks": [{"name": "sum", "any_of": [equation]}]}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    with pytest.raises(SettingsError, match=f"invalid schema: Value error, .*{message}"):
+        Schema.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", shipped_models())

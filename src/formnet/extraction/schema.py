@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from formnet.document.values.normalize import Kind, infer_kind
 from formnet.errors import SettingsError
@@ -134,6 +134,13 @@ class Check(BaseModel):
         """The parsed equations."""
         return tuple(map(Equation.parse, self.any_of))
 
+    @property
+    def paths(self) -> set[str]:
+        """The paths of the values in the equations."""
+        prefix = () if self.for_each is None else (self.for_each,)
+        terms = (term for equation in self.equations for side in equation for term in side)
+        return {".".join((*prefix, *factor.path)) for term in terms for factor in term.factors}
+
     @field_validator("any_of")
     @classmethod
     def _check_equations(cls, any_of: tuple[str, ...]) -> tuple[str, ...]:
@@ -149,6 +156,28 @@ class Schema(BaseModel):
 
     fields: tuple[FieldSchema, ...]
     checks: tuple[Check, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_paths(self) -> "Schema":
+        roles: dict[str, str] = {}
+        for field in self.fields:
+            path = ""
+            for depth, segment in enumerate(field.segments, 1):
+                path += f"{'.' if path else ''}{segment.name}"
+                role = (
+                    f"{'list of ' if segment.is_list else ''}{'values' if depth == len(field.segments) else 'groups'}"
+                )
+                if roles.setdefault(path, role) != role:
+                    raise ValueError(
+                        f"label {field.label!r}: {path} is of another kind for another label: {roles[path]}"
+                    )
+        if len(self.by_label) < len(self.fields):
+            raise ValueError("a label has several fields")
+        for check in self.checks:
+            for path in check.paths:
+                if not roles.get(path, "").endswith("values"):
+                    raise ValueError(f"check {check.name!r}: no field has the path {path}")
+        return self
 
     @cached_property
     def by_label(self) -> dict[str, FieldSchema]:
@@ -204,8 +233,8 @@ class Schema(BaseModel):
             raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from error
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
-            location = ".".join(map(str, problem["loc"]))
-            raise SettingsError(f"{file}: invalid schema: {location}: {problem['msg']}.") from error
+            reason = ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"])))
+            raise SettingsError(f"{file}: invalid schema: {reason}.") from error
 
     def save(self, folder: Path) -> None:
         """Write the schema to a model folder."""
