@@ -125,7 +125,7 @@ def model(
 def extract(
     model: Model,
     corpus: TestCorpus,
-    documents: Annotated[int, typer.Option(min=1, help="Number of documents.")] = 100,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents.")] = 60,
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
@@ -141,6 +141,8 @@ def extract(
         return
     low, high = result["ratio_spread"]
     typer.echo(f"throughput relative to the bare model: {result['ratio_to_model']:.1%} ({low:.1%} to {high:.1%})")
+    low, high = result["structure_to_entities_spread"]
+    typer.echo(f"time with structure ÷ entities only: {result['structure_to_entities']:.3f} ({low:.3f} to {high:.3f})")
     for name, milliseconds in result["milliseconds_per_document"].items():
         typer.echo(f"  {name:10} {milliseconds:7.2f} ms per document")
 
