@@ -11,7 +11,7 @@ from command_line import run_for_stdout, runner
 from formnet.cli import app
 from formnet.cli.terminal import print_document
 from formnet.document.builder import DocumentBuilder
-from formnet.errors import DocumentError
+from formnet.errors import DocumentError, SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.schema import Schema
 from formnet.io.readers import read, read_one
@@ -104,6 +104,17 @@ def test_extract_table_with_output_file_is_rejected(model: Path, pdf: Path, tmp_
     result = runner.invoke(app, ["extract", str(pdf), "--model", str(model), "--format", "table", "-o", str(existing)])
     assert result.exit_code == 2
     assert existing.read_text() == "mine"
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_extract_output_that_cannot_be_written_is_reported_before_reading(option: str, tmp_path: Path) -> None:
+    source = tmp_path / "empty.json"
+    source.touch()
+    for name, reason in (("none/fields.json", "the folder does not exist"), ("folder.json", "is a folder")):
+        (tmp_path / "folder.json").mkdir(exist_ok=True)
+        result = runner.invoke(app, ["extract", str(source), "--model", "none", option, str(tmp_path / name)])
+        assert isinstance(result.exception, SettingsError)
+        assert str(result.exception).startswith(f"{tmp_path / name}: {reason}. C")
 
 
 def test_extract_file_name_not_utf8_is_written_with_replacement(model: Path, pdf: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`formnet extract`: files in, fields out."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ import typer
 from formnet.cli.options import DayFirst, MinScore, Ocr, parse_size
 from formnet.cli.results import configure_runtime
 from formnet.cli.terminal import print_document
+from formnet.errors import SettingsError
 
 if TYPE_CHECKING:
     from formnet.document import Document
@@ -88,6 +90,8 @@ def extract(
         raise typer.BadParameter("--items needs --format csv")
     if values and output_format not in (OutputFormat.json, OutputFormat.jsonl):
         raise typer.BadParameter("--values needs --format json or jsonl")
+    for file in filter(None, (output, items, report)):
+        _check_output(file)
     failed: list[Path] = []
     reported: list[Document] = []
     overlay_names: dict[str, str] = {}
@@ -119,6 +123,16 @@ def extract(
     if failed:
         typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read completely.", err=True)
         raise typer.Exit(1)
+
+
+def _check_output(file: Path) -> None:
+    """Raise if a file cannot be written, before anything is read."""
+    if not file.parent.is_dir():
+        raise SettingsError(f"{file}: the folder does not exist. Create it first.")
+    if file.is_dir():
+        raise SettingsError(f"{file}: is a folder. Choose a file name.")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise SettingsError(f"{file}: cannot be written. Check the permissions.")
 
 
 def _open_writer(

@@ -237,7 +237,7 @@ def _serve(connection: Connection) -> None:
     engine = _LazyEngine(settings["ocr"], isolation, connection)
     if settings["preload_ocr"]:
         engine.preload()
-    with suppress(EOFError, BrokenPipeError):  # the parent is gone or has closed the connection
+    with suppress(EOFError, ConnectionError):  # the parent is gone or has closed the connection
         connection.send_bytes(json.dumps(_READY).encode())
         while True:
             request = json.loads(connection.recv_bytes())

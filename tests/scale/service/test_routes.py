@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from openapi_spec_validator import validate
 from PIL import Image
@@ -380,6 +381,10 @@ def test_logs_have_request_ids_and_no_content(service: Service) -> None:
     }
     for content in ("SECRET", "PRIVATE", "ACME", "STORES", KEY):
         assert content not in logs
+
+
+def test_replicas_run_at_normal_priority(service: Service) -> None:
+    assert {process.nice() for process in service.processes("ray::ServeReplica:formnet")} == {psutil.Process().nice()}
 
 
 def test_extract_model_replica_killed_recovers(service: Service) -> None:

@@ -124,6 +124,7 @@ def run_service(settings: ServiceSettings, host: str, port: int, *, proxy: bool 
     program = find_haproxy() if proxy and not is_cluster else None
     http_options = HTTPOptions(host="127.0.0.1", port=free_port()) if program else HTTPOptions(host=host, port=port)
     os.environ.setdefault("RAY_SERVE_LOG_TO_STDERR", "0")  # logs go to files
+    os.environ.setdefault("RAY_worker_niceness", "0")  # clients wait for the workers, which Ray starts at 15
     with cluster():
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         serve.start(http_options=http_options, logging_config=_LOGGING)
