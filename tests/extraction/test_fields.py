@@ -6,7 +6,7 @@ import pytest
 
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
-from formnet.extraction.fields import plain_values, to_fields
+from formnet.extraction.fields import FieldOutput, plain_values, to_fields
 from formnet.extraction.pretrained import find_model, shipped_models
 from formnet.extraction.schema import Schema
 from linked_receipts import SCHEMA, read_receipt
@@ -79,3 +79,21 @@ def test_shipped_schema_covers_all_labels(name: str) -> None:
     assert schema is not None
     labels = {label for head in Extractor.from_pretrained(name).heads.values() for label in head.entity_types}
     assert schema.by_label.keys() == labels
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "currency", "shown"),
+    [
+        (1234.5, "1,234.50", "EUR", "1,234.50 EUR"),
+        (91000.0, "91.000", None, "91,000"),
+        (1.5, "1.5 kg", None, "1.5"),
+        (2.0, "2 x", None, "2"),
+        ("2024-06-14", "14/06/2024", "EUR", "2024-06-14"),
+        (None, "?", "EUR", ""),
+    ],
+)
+def test_format_shows_amounts_as_printed(
+    value: float | str | None, text: str, currency: str | None, shown: str
+) -> None:
+    field = FieldOutput(value=value, text=text, page=1, boxes=[], words=[])
+    assert field.format(currency) == shown

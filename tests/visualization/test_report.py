@@ -21,7 +21,7 @@ def test_write_report_hostile_text_is_escaped(extractor: Extractor, tmp_path: Pa
     document = extractor.extract(builder.build())
     entities = tuple(replace(entity, review=(entity.score or 0.0) < 0.5) for entity in document.entities)
     file = tmp_path / "report.html"
-    write_report([replace(document, entities=entities)], file, "model <b>")
+    write_report([replace(document, entities=entities)], file, extractor.schema, "model <b>")
     tags: list[tuple[str, dict[str, str | None]]] = []
 
     class Reader(HTMLParser):
@@ -38,12 +38,13 @@ def test_write_report_hostile_text_is_escaped(extractor: Extractor, tmp_path: Pa
 
 
 def test_write_report_shows_items_and_checks(tmp_path: Path) -> None:
-    write_report([read_receipt(3)], tmp_path / "report.html", schema=SCHEMA)
+    write_report([read_receipt(3)], tmp_path / "report.html", SCHEMA)
     text = (tmp_path / "report.html").read_text()
-    assert "<caption>items</caption><thead><tr><th>description<th>quantity<th>total</tr>" in text
+    assert "<caption>items</caption><thead><tr><th>description<th class=n>quantity<th class=n>total</tr>" in text
     # The entities of a row are numbered in reading order: count, name, price.
-    assert '<tr class=review tabindex=0 data-e="0-0 0-1 0-2"><td>Tea<td class=n>1x<td class=n>0.50</tr>' in text
+    assert '<tr class=review tabindex=0 data-e="0-0 0-1 0-2"><td>Tea<td class=n>1<td class=n>0.50</tr>' in text
     assert "<td>extra milk" in text
+    assert "total<td class=t>3.00<br><small>Total: 3.00</small><td class=n>0.90" in text
     assert "<li class=failed>items failed: 4.50 is not 3.00" in text
 
 

@@ -119,7 +119,7 @@ def extract(
     if report:
         from formnet.visualization.report import write_report
 
-        write_report(reported, report, f"model {model}", extractor.schema)
+        write_report(reported, report, extractor.schema, f"model {model}")
     if failed:
         typer.echo(f"formnet: {len(set(failed))} of {len(paths)} files could not be read completely.", err=True)
         raise typer.Exit(1)

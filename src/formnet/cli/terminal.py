@@ -1,6 +1,6 @@
 """Documents on the terminal: header fields, line items as rows, and checks."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +45,7 @@ def _header_table(output: "DocumentOutput", schema: "Schema") -> "Table":
         table.add_column(name, justify="right")
     for path, constants, field in header_fields(output.fields, schema):
         confidence, ocr = ("" if score is None else f"{score:.2f}" for score in (field.score, field.ocr_score))
-        value = printable(format_field(field, output.currency))
+        value = printable(field.format(output.currency))
         cells = (printable(" ".join([path, *constants])), value, printable(field.text), str(field.page))
         table.add_row(
             *cells, f"{confidence} ?" if field.review else confidence, ocr, style="yellow" if field.review else None
@@ -62,27 +62,11 @@ def _item_table(items: "ItemTable") -> "Table":
     for number, column in enumerate(items.columns):
         table.add_column(column.replace("_", " "), justify="left" if number == 0 else "right", overflow="fold")
     for row, is_part in items.rows:
-        cells = [format_field(row.get(column), None) for column in items.columns]
+        cells = [row[column].format() if column in row else "" for column in items.columns]
         needs_review = any(isinstance(field, FieldOutput) and field.review for field in row.values())
         cells[0] = f"{'+ ' if is_part else ''}{cells[0]}{' ?' if needs_review else ''}"
         table.add_row(*map(printable, cells), style="yellow" if needs_review else None)
     return table
-
-
-def format_field(field: Any, currency: str | None) -> str:
-    """Format the value of a field; a value that could not be read is empty."""
-    if field is None or field.value is None:
-        return ""
-    if isinstance(field.value, float):
-        number = f"{field.value:,.2f}" if _has_cents(field.text) else f"{field.value:,.10g}"
-        return f"{number} {currency}" if currency else number
-    return str(field.value)
-
-
-def _has_cents(text: str) -> bool:
-    """Return whether an amount is printed with cents."""
-    digits = text.rstrip()
-    return len(digits) > 3 and digits[-3] in ".," and digits[-2:].isdigit()
 
 
 def printable(text: str) -> "Text":

@@ -1,5 +1,6 @@
 """The structured output of a document: its fields as a tree, and the checks of its schema."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,8 @@ from formnet.document.values.normalize import Value
 from formnet.extraction.checks import Status, run_checks
 from formnet.extraction.schema import Schema, ValueType
 from formnet.extraction.structure import Node, build_tree
+
+_CENTS = re.compile(r"[.,]\d\d\s*$")
 
 
 class FieldOutput(BaseModel):
@@ -28,6 +31,17 @@ class FieldOutput(BaseModel):
     boxes: list[Box] = Field(description="One bounding box per line: x0, y0, x1, y1 in the units of the page.")
     words: list[int] = Field(description="Word indices in the document, in reading order.")
     review: bool = Field(False, description="Whether a person should check the value.")
+
+    def format(self, currency: str | None = None) -> str:
+        """Format the value for people, with cents if they are printed; empty if it could not be read.
+
+        >>> FieldOutput(value=1234.5, text="1.234,50", page=1, boxes=[], words=[]).format("EUR")
+        '1,234.50 EUR'
+        """
+        if not isinstance(self.value, float):
+            return "" if self.value is None else str(self.value)
+        number = f"{self.value:,.2f}" if _CENTS.search(self.text) else f"{self.value:,.10g}"
+        return f"{number} {currency}" if currency else number
 
 
 class CheckOutput(BaseModel):

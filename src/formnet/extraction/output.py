@@ -97,8 +97,3 @@ def entity_output(entity: Entity, owner: int | None = None) -> EntityOutput:
         owner=owner,
         link_score=None if entity.link_score is None else round(entity.link_score, 4),
     )
-
-
-def format_value(value: Value | None) -> str:
-    """Format a normalized value on one line, with its currency."""
-    return "" if value is None else " ".join(filter(None, (value.value, value.currency)))

@@ -1,4 +1,4 @@
-"""A self-contained HTML report next to the pages: entities sorted by confidence, items as rows, and checks."""
+"""A self-contained HTML report next to the pages: fields sorted by confidence, items as rows, and checks."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from formnet.document import Document, Entity, Page
-from formnet.extraction.fields import FieldOutput, Fields, to_fields
-from formnet.extraction.output import entity_output, format_value
+from formnet.extraction.fields import FieldOutput
+from formnet.extraction.output import to_output
 from formnet.extraction.schema import Schema
-from formnet.extraction.tables import item_tables
+from formnet.extraction.tables import ItemTable, header_fields, item_tables
 from formnet.io.images import data_url
 from formnet.io.writers import atomic_write
 from formnet.visualization.canvas import page_canvas
@@ -19,10 +19,12 @@ from formnet.visualization.captions import Color
 from formnet.visualization.overlay import label_colors
 
 _ASSETS = files(__package__)
+#: An entity with the name that links its frames and its row.
+KeyedEntity = tuple[str, Entity]
 
 
-def write_report(documents: Sequence[Document], file: Path, model: str = "", schema: Schema | None = None) -> None:
-    """Write a report of documents and their entities and, given a schema, their items and checks."""
+def write_report(documents: Sequence[Document], file: Path, schema: Schema, model: str = "") -> None:
+    """Write a report of the fields, items and checks of documents."""
     entities = [entity for document in documents for entity in document.entities]
     colors = label_colors(entity.label for entity in entities)
     to_review = sum(entity.review for entity in entities)
@@ -57,64 +59,83 @@ def _digest(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
-def _section(document: Document, number: int, colors: dict[str, Color], schema: Schema | None) -> str:
-    keys = {id(entity): f"{number}-{i}" for i, entity in enumerate(document.entities)}
+def _section(document: Document, number: int, colors: dict[str, Color], schema: Schema) -> str:
+    keys = [f"{number}-{i}" for i in range(len(document.entities))]
+    keyed = list(zip(keys, document.entities, strict=True))
     figures = []
     for index, page in enumerate(document.pages):
-        on_page = [entity for entity in document.entities if entity.page == index]
-        figures.append(_figure(page, index, on_page, keys, colors))
-    by_confidence = sorted(document.entities, key=lambda entity: entity.score or 0.0)
-    rows = "".join(_row(entity, keys[id(entity)], colors) for entity in by_confidence)
-    table = (
-        "<table><thead><tr><th>field<th>text<th>confidence<th>OCR</tr></thead><tbody>" + rows + "</tbody></table>"
-        if rows
-        else "<p>No fields found.</p>"
+        on_page = [(key, entity) for key, entity in keyed if entity.page == index]
+        figures.append(_figure(page, index, on_page, colors))
+    output = to_output(document, schema)
+    # The least certain fields come first.
+    header = sorted(header_fields(output.fields, schema), key=lambda row: row[2].score or 0.0)
+    rows = "".join(
+        _row(" ".join([path, *constants]), field, output.currency, keyed, colors) for path, constants, field in header
     )
-    structure = "" if schema is None else _structure(document, schema, list(keys.values()))
+    parts = [f"<table><thead><tr><th>field<th>value<th>confidence<th>OCR</tr></thead><tbody>{rows}</tbody></table>"]
+    parts += [_item_table(items, keyed) for items in item_tables(output.fields, schema)]
+    checks = [check for check in output.checks if check.status != "not_applicable"]
+    items = "".join(f"<li class={check.status}>{escape(check.describe())}" for check in checks)
+    parts += [f"<ul class=checks>{items}</ul>"] if items else []
     return (
         f"<section><h2>{escape(document.id)}</h2><div>{''.join(figures)}</div>"
-        f"<div class=fields>{structure}{table}</div></section>"
+        f"<div class=fields>{''.join(parts) if document.entities else '<p>No fields found.</p>'}</div></section>"
     )
 
 
-def _structure(document: Document, schema: Schema, keys: Sequence[str]) -> str:
-    """Return the items of a document as tables, and its checks."""
-    fields, checks = to_fields(document, schema)
-    parts = []
-    for table in item_tables(fields, schema):
-        head = "".join(f"<th>{escape(column.replace('_', ' '))}" for column in table.columns)
-        body = "".join(_item_row(row, table.columns, document, keys) for row, _ in table.rows)
-        caption = f"<caption>{escape(table.name.replace('_', ' '))}</caption>"
-        parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    items = "".join(
-        f"<li class={check.status}>{escape(check.describe())}" for check in checks if check.status != "not_applicable"
+def _row(
+    name: str, field: FieldOutput, currency: str | None, keyed: Sequence[KeyedEntity], colors: dict[str, Color]
+) -> str:
+    own = _entities_of([field], keyed)
+    shown = field.format(currency) or "not readable"
+    printed = " ".join(filter(None, (field.key_text, field.text)))
+    text = f"{escape(shown)}<br><small>{escape(printed)}</small>" if printed != shown else escape(shown)
+    color = "rgb({},{},{})".format(*colors[own[0][1].label])
+    scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (field.score, field.ocr_score))
+    return (
+        f"<tr{_attributes([field], own)}><td>"
+        f'<svg class=dot viewBox="0 0 2 2"><circle cx=1 cy=1 r=1 fill="{color}" /></svg>'
+        f"{escape(name.replace('_', ' '))}<td class=t>{text}{scores}</tr>"
     )
-    return "".join(parts) + (f"<ul class=checks>{items}</ul>" if items else "")
 
 
-def _item_row(row: Fields, columns: Sequence[str], document: Document, keys: Sequence[str]) -> str:
-    """Return a row of fields; it is linked to the frames of all entities that the fields consist of."""
-    own = [field for field in row.values() if isinstance(field, FieldOutput)]
-    words = {word for field in own for word in field.words}
-    linked = " ".join(
-        key for key, entity in zip(keys, document.entities, strict=True) if words.issuperset(entity.words)
+def _item_table(items: ItemTable, keyed: Sequence[KeyedEntity]) -> str:
+    head = "".join(
+        f"<th{' class=n' if number else ''}>{escape(column.replace('_', ' '))}"
+        for number, column in enumerate(items.columns)
     )
-    review = " class=review" if any(field.review for field in own) else ""
-    cells = "".join(
-        f"<td{' class=n' if number else ''}>{escape(row[column].text) if column in row else ''}"
-        for number, column in enumerate(columns)
-    )
-    return f'<tr{review} tabindex=0 data-e="{linked}">{cells}</tr>'
+    body = []
+    for row, _ in items.rows:
+        fields = [field for field in row.values() if isinstance(field, FieldOutput)]
+        cells = "".join(
+            f"<td{' class=n' if number else ''}>{escape(row[column].format()) if column in row else ''}"
+            for number, column in enumerate(items.columns)
+        )
+        body.append(f"<tr{_attributes(fields, _entities_of(fields, keyed))}>{cells}</tr>")
+    caption = f"<caption>{escape(items.name.replace('_', ' '))}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _figure(page: Page, index: int, entities: Sequence[Entity], keys: dict[int, str], colors: dict[str, Color]) -> str:
+def _entities_of(fields: Sequence[FieldOutput], keyed: Sequence[KeyedEntity]) -> list[KeyedEntity]:
+    """Return the entities that fields consist of."""
+    words = {word for field in fields for word in field.words}
+    return [(key, entity) for key, entity in keyed if words.issuperset(entity.words)]
+
+
+def _attributes(fields: Sequence[FieldOutput], own: Sequence[KeyedEntity]) -> str:
+    """Return the attributes of a row, which link it to the frames of its entities."""
+    review = " class=review" if any(field.review for field in fields) else ""
+    return f'{review} tabindex=0 data-e="{" ".join(key for key, _ in own)}"'
+
+
+def _figure(page: Page, index: int, keyed: Sequence[KeyedEntity], colors: dict[str, Color]) -> str:
     rects = []
-    for entity in entities:
+    for key, entity in keyed:
         color = "rgb({},{},{})".format(*colors[entity.label])
         review = " class=review" if entity.review else ""
         for x0, y0, x1, y1 in entity.boxes:
             rects.append(
-                f'<rect{review} data-e="{keys[id(entity)]}" x="{x0:.6g}" y="{y0:.6g}" width="{x1 - x0:.6g}" '
+                f'<rect{review} data-e="{key}" x="{x0:.6g}" y="{y0:.6g}" width="{x1 - x0:.6g}" '
                 f'height="{y1 - y0:.6g}" fill="{color}" stroke="{color}"><title>{escape(entity.label)}: '
                 f"{escape(entity.text)}</title></rect>"
             )
@@ -123,18 +144,4 @@ def _figure(page: Page, index: int, entities: Sequence[Entity], keys: dict[int, 
         f'<figure><div><img alt="page {index + 1}" src="{data_url(page_canvas(page, 0.0).finish())}">'
         f'<svg viewBox="0 0 {page.width:.6g} {page.height:.6g}" preserveAspectRatio="none">{"".join(rects)}</svg></div>'
         f"<figcaption>page {index + 1}{escape(text_source)}</figcaption></figure>"
-    )
-
-
-def _row(entity: Entity, key: str, colors: dict[str, Color]) -> str:
-    value = entity_output(entity).value
-    text = format_value(value) + (" ?" if value is not None and value.ambiguous else "")
-    value_line = f"<br><small>{escape(text)}</small>" if text else ""
-    color = "rgb({},{},{})".format(*colors[entity.label])
-    review = " class=review" if entity.review else ""
-    scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (entity.score, entity.ocr_score))
-    return (
-        f'<tr{review} tabindex=0 data-e="{key}"><td>'
-        f'<svg class=dot viewBox="0 0 2 2"><circle cx=1 cy=1 r=1 fill="{color}" /></svg>'
-        f"{escape(entity.label)}<td class=t>{escape(entity.text)}{value_line}{scores}</tr>"
     )
