@@ -1,0 +1,88 @@
+"""Scores of shipped models, and tables and plots of the docs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from formnet.cli.options import Model
+from formnet.cli.results import Out, configure_runtime, print_json, write_results
+from formnet.cli.train import Config, Overrides
+
+if TYPE_CHECKING:
+    pass
+
+
+def captions(
+    config: Config,
+    model: Model = "receipts",
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds that formnet calibrate has trained.")] = 5,
+    override: Overrides = None,
+    out: Out = None,
+) -> None:
+    """Score SROIE's held-out receipts with and without splitting words such as DATE:21/03/2018."""
+    configure_runtime()
+    from benchmarks.captions import benchmark
+    from formnet.training import FineTuning, load_settings
+
+    result = benchmark(load_settings(FineTuning, config, override or ()), model, folds)
+    write_results(result, out)
+    print_json(result)
+
+
+def straight_through(
+    model: Model,
+    record: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Record of formnet calibrate, as in results/calibration.json.")
+    ],
+    corpora: Annotated[list[str], typer.Argument(metavar="CORPUS...", help="Corpora of test documents.")],
+    out: Out = None,
+) -> None:
+    """Count test documents that need no review, at thresholds from the held-out documents of a calibration."""
+    configure_runtime()
+    from benchmarks.straight_through import benchmark
+
+    result = benchmark(model, record, corpora)
+    write_results(result, out)
+    print_json(result)
+
+
+def results(
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if a table is out of date.")
+    ] = False,
+    root: Annotated[Path, typer.Option(help="Root of the repository.")] = Path(),
+) -> None:
+    """Regenerate the tables in the README and the docs from results/*.json."""
+    from benchmarks.tables import refresh
+
+    stale = [(file, new) for file, old, new in refresh(root) if new != old]
+    for file, new in stale:
+        typer.echo(f"{file}: {'tables are out of date. Run python -m benchmarks results.' if check else 'updated'}")
+        if not check:
+            file.write_text(new, encoding="utf-8")
+    if check and stale:
+        raise typer.Exit(1)
+
+
+def figures(
+    results: Annotated[Path, typer.Option(help="Folder with results.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder for images.")] = Path("docs/images"),
+) -> None:
+    """Draw the plots of the docs from results/*.json: learning curve, F1 by model size, ablation, reliability."""
+    from benchmarks.plots import draw_results
+
+    for file in draw_results(results, out):
+        typer.echo(str(file))
+
+
+def hours(
+    runs: Annotated[list[Path], typer.Argument(help="Folders with runs, searched recursively.")], out: Out = None
+) -> None:
+    """Sum the training time of runs from their TensorBoard event files."""
+    configure_runtime(training=True)
+    from benchmarks.hours import training_hours
+
+    result = training_hours(runs)
+    write_results(result, out)
+    print_json(result)
