@@ -10,7 +10,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from getpass import getuser
 from io import BytesIO
@@ -35,8 +35,9 @@ from formnet.extraction.extractor import Extractor
 
 #: Seconds between two kills, at least and at most; seconds without space on the disk; seconds between memory samples.
 _KILL_SECONDS, _FULL_SECONDS, _SAMPLE_SECONDS = (10.0, 40.0), 60.0, 5.0
-#: Seconds until an honest request counts as lost, and until all processes must have ended after the shutdown.
-_TIMEOUT, _SHUTDOWN_SECONDS = 120.0, 30.0
+#: Seconds until an honest request counts as lost, until it must be answered again after the last kill, and until all
+#: processes must have ended after the shutdown.
+_TIMEOUT, _RECOVERY_SECONDS, _SHUTDOWN_SECONDS = 120.0, 60.0, 30.0
 _HONEST_CLIENTS = 2
 _DISK_BYTES = 512 * 2**20
 #: Start of the command line of each kind of process that is killed; readers are child processes of a replica.
@@ -93,7 +94,7 @@ def run(
                 stop.set()
                 for client in clients:
                     client.join()
-            recovered = sum(_answer(_send(attacker, parts)) == expected for _, parts, expected in requests)
+            recovered = sum(_recovers(attacker, parts, expected) for _, parts, expected in requests)
             processes = psutil.Process(service.process).children(recursive=True)
         _, left = psutil.wait_procs(processes, _SHUTDOWN_SECONDS)
         files = [path.name for path in disk.iterdir() if path.name.startswith(("formnet", "tmp"))]
@@ -160,6 +161,16 @@ def _answer(response: httpx.Response) -> Answer:
     response.raise_for_status()
     (document,) = response.json()["documents"]
     return [(entity["label"], entity["text"]) for entity in document["entities"]]
+
+
+def _recovers(attacker: Attacker, parts: Parts, expected: Answer) -> bool:
+    """Return whether a request is answered correctly once replicas have started again."""
+    deadline = perf_counter() + _RECOVERY_SECONDS
+    while perf_counter() < deadline:
+        with suppress(httpx.HTTPError):
+            return _answer(_send(attacker, parts)) == expected
+        sleep(1)
+    return False
 
 
 def _send_honest(
