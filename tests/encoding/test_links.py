@@ -10,7 +10,7 @@ from formnet.document import Document
 from formnet.encoding import StructureScheme
 from formnet.encoding.encoder import encode_structure
 from formnet.encoding.links import MAX_OWNERS, PAIR_FEATURES, link_candidates
-from linked_receipts import linked_receipt
+from linked_receipts import linked_receipt, tilt
 
 PAIRS = {("name", "count"), ("name", "price"), ("name", "modifier")}
 
@@ -58,6 +58,17 @@ def test_link_candidates_stay_on_the_page_and_are_limited() -> None:
     both = replace(both, entities=(*receipt.entities, *filter(None, moved)))
     for part, owners in zip(*link_candidates(both, PAIRS)[:2], strict=True):
         assert {both.entities[owner].page for owner in owners if owner >= 0} == {both.entities[part].page}
+
+
+def test_link_candidates_tilted_page_has_the_features_of_an_upright_one() -> None:
+    receipt = linked_receipt(5)
+    upright, tilted = (link_candidates(document, PAIRS) for document in (receipt, tilt(receipt, 0.13)))
+    orders = [np.argsort(candidates.owners, axis=1) for candidates in (upright, tilted)]  # some are equally near
+    features = [
+        np.take_along_axis(candidates.features, order[..., None], axis=1)
+        for candidates, order in zip((upright, tilted), orders, strict=True)
+    ]
+    assert np.abs(features[0] - features[1]).max() < 0.1  # the box of two words is higher on a tilted page
 
 
 def test_link_candidates_cost_grows_linearly() -> None:

@@ -46,6 +46,20 @@ def linked_receipt(items: int, name: str = "receipt") -> Document:
     return builder.build()
 
 
+def tilt(document: Document, slope: float) -> Document:
+    """Return a document of one page on which lines of text drop by this much per unit of width."""
+    (page,) = document.pages
+    builder = DocumentBuilder(document.id)
+    boxes = page.boxes.copy()
+    boxes[:, 1::2] += slope * boxes[:, 0::2].mean(axis=1, keepdims=True) + max(0.0, -slope) * page.width
+    builder.add_page(page.texts, boxes, page.width, page.height + abs(slope) * page.width)
+    for entity in document.entities:
+        builder.add_entity(entity.label, entity.words, key_words=entity.key_words)
+    for link in document.links:
+        builder.add_link(*link)
+    return builder.build()
+
+
 SCHEMA = Schema(
     fields=(
         FieldSchema(label="name", path="items[].description", anchor=True),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from formnet.document import Document, Entity
+from formnet.document.boxes import text_slope
 
 #: Candidate owners per part.
 MAX_OWNERS = 24
@@ -88,6 +89,7 @@ def link_candidates(document: Document, label_pairs: Collection[tuple[str, str]]
 
 def _layout(document: Document, entities: Collection[Entity], names: list[str]) -> _Layout:
     sizes = []
+    slopes = [text_slope(page.boxes) for page in document.pages]
     for page in document.pages:
         heights = page.boxes[:, 3] - page.boxes[:, 1]
         height = float(np.median(heights)) if len(heights) else 1.0
@@ -95,6 +97,8 @@ def _layout(document: Document, entities: Collection[Entity], names: list[str]) 
     boxes = np.empty((len(entities), 4))
     for row, entity in zip(boxes, entities, strict=True):
         lines = np.array(entity.boxes)
+        # On a tilted page, the parts of a row are at different heights.
+        lines[:, 1::2] -= slopes[entity.page] * lines[:, 0::2].mean(axis=1, keepdims=True)
         row[:2], row[2:] = lines[:, :2].min(axis=0), lines[:, 2:].max(axis=0)
         row /= sizes[entity.page]
     return _Layout(

@@ -162,7 +162,7 @@ def structure_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> d
     }
     schema = cord_schema()
     if set(scheme.entity_types) == set(schema.by_label):
-        rule = [links_by_position(r.document.entities, schema) for r in results]
+        rule = [links_by_position(r.document, r.document.entities, schema) for r in results]
         metrics["rule_entities_given"] = score_links(
             (r.document, r.document.entities, links) for r, links in zip(results, rule, strict=True)
         )
@@ -178,7 +178,7 @@ def structure_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> d
 
 
 def _linked_by_rule(result: DocumentResult, schema: Schema) -> Document:
-    links = tuple(links_by_position(result.predicted, schema))
+    links = tuple(links_by_position(result.document, result.predicted, schema))
     return replace(result.document, entities=tuple(result.predicted), links=links)
 
 

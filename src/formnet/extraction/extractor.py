@@ -186,7 +186,7 @@ class Extractor:
         labeled.sort(key=lambda pair: pair[0].words)
         entities = [entity for entity, _ in labeled]
         if not task.link_labels:  # the model has no link head
-            return Annotations(entities, links_by_position(entities, self.schema))
+            return Annotations(entities, links_by_position(document, entities, self.schema))
         annotations = Annotations(entities, [])
         for head in task.link_labels:
             numbers = [number for number, (_, own_head) in enumerate(labeled) if own_head == head]

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from formnet.document import Document, Entity
+from formnet.document.boxes import text_slope
 from formnet.encoding.links import link_candidates
 from formnet.extraction.schema import Schema
 from formnet.modeling.links import LinkHead
@@ -97,22 +98,24 @@ def _leads_to(entity: int, target: int, owner_of: dict[int, int]) -> bool:
     return False
 
 
-def links_by_position(entities: Sequence[Entity], schema: Schema) -> list[tuple[int, int]]:
+def links_by_position(document: Document, entities: Sequence[Entity], schema: Schema) -> list[tuple[int, int]]:
     """Link each part of an item to the last item name that starts at or above the part's vertical middle.
 
-    Modifiers are linked to items, and their parts to modifiers, in the same way. Lists of the schema without an anchor
-    have no links.
+    Heights are corrected for the slope of tilted pages. Modifiers are linked to items, and their parts to modifiers,
+    in the same way. Lists of the schema without an anchor have no links.
     """
+    slopes = [text_slope(page.boxes) for page in document.pages]
+    extents = [_vertical_extent(entity, slopes[entity.page]) for entity in entities]
     tops: dict[tuple[str, int], list[tuple[float, int]]] = {}  # of the possible owners, by label and page
     for number, entity in enumerate(entities):
         if entity.label in schema.anchors.values():
-            tops.setdefault((entity.label, entity.page), []).append((_top(entity), number))
+            tops.setdefault((entity.label, entity.page), []).append((extents[number][0], number))
     for owners in tops.values():
         owners.sort()
     links = []
     for number, entity in enumerate(entities):
         owners = tops.get((_owner_label(entity.label, schema) or "", entity.page), [])
-        middle = (_top(entity) + _bottom(entity)) / 2
+        middle = sum(extents[number]) / 2
         above = bisect_right(owners, (middle, len(entities)))
         if above:
             links.append((owners[above - 1][1], number))
@@ -128,9 +131,10 @@ def _owner_label(label: str, schema: Schema) -> str | None:
     return schema.anchors.get(lists[-1]) if lists else None
 
 
-def _top(entity: Entity) -> float:
-    return min(box[1] for box in entity.boxes)
-
-
-def _bottom(entity: Entity) -> float:
-    return max(box[3] for box in entity.boxes)
+def _vertical_extent(entity: Entity, slope: float) -> tuple[float, float]:
+    """Return top and bottom of an entity on a page that is turned upright."""
+    drops = [slope * (box[0] + box[2]) / 2 for box in entity.boxes]
+    return (
+        min(box[1] - drop for box, drop in zip(entity.boxes, drops, strict=True)),
+        max(box[3] - drop for box, drop in zip(entity.boxes, drops, strict=True)),
+    )
