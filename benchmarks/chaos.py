@@ -70,7 +70,7 @@ def run(
     """Run the service under attack, and return what clients saw, its memory, and what is left after the shutdown."""
     log, key = _Log(), secrets.token_urlsafe(24)
     unanswered = _honest_requests(model, documents, image)
-    with _small_disk() as disk:
+    with small_disk() as disk:
         # Compiled kernels are kept elsewhere, so that a replica that was killed starts again in seconds.
         cache = Path(gettempdir()) / f"torchinductor_{getuser()}"
         environment = {"FORMNET_API_KEYS": key, "TMPDIR": str(disk), "TORCHINDUCTOR_CACHE_DIR": str(cache)}
@@ -118,7 +118,7 @@ def run(
 
 
 @contextmanager
-def _small_disk() -> Iterator[Path]:
+def small_disk() -> Iterator[Path]:
     """Mount a small disk in memory."""
     with TemporaryDirectory(prefix="chaos-", dir="/tmp", ignore_cleanup_errors=True) as name:  # Ray needs a short path
         mount = ["mount", "-t", "tmpfs", "-o", f"size={_DISK_BYTES}", "tmpfs", name]
