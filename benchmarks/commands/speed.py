@@ -102,7 +102,7 @@ def model(
 def extract(
     model: Model,
     corpus: TestCorpus,
-    documents: Annotated[int, typer.Option(min=1, help="Number of documents.")] = 60,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents.")] = 50,
     repeats: Repeats = 3,
     as_json: AsJson = False,
 ) -> None:
