@@ -13,7 +13,7 @@ Boxes = NDArray[np.float64]  # [W, 4]
 MIN_EXTENT = 2e-4
 #: If more words than both limits allow have their center outside the page, the page size is assumed to be wrong.
 MAX_OUTSIDE_WORDS, MAX_OUTSIDE_FRACTION = 2, 0.02
-#: The slope of a text is estimated from at least this many pairs of words, whose centers are at most this far apart, as
+#: The slope of text is estimated from at least this many pairs of words, whose centers are at most this far apart, as
 #: a multiple of their height.
 _MIN_WORD_PAIRS, _MAX_WORD_GAP = 3, 12.0
 
@@ -119,13 +119,13 @@ def text_slope(boxes: Boxes) -> float:
     0.05
     """
     centers, heights = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 3] - boxes[:, 1]
-    run, rise = (centers[1:] - centers[:-1]).T
+    run, drop = (centers[1:] - centers[:-1]).T
     overlap = np.minimum(boxes[1:, 3], boxes[:-1, 3]) - np.maximum(boxes[1:, 1], boxes[:-1, 1])
-    lower = np.minimum(heights[1:], heights[:-1])
-    is_pair = (run > 0) & (run < _MAX_WORD_GAP * lower) & (overlap > lower / 2)
+    height = np.minimum(heights[1:], heights[:-1])
+    is_pair = (run > 0) & (run < _MAX_WORD_GAP * height) & (overlap > height / 2)
     if is_pair.sum() < _MIN_WORD_PAIRS:
         return 0.0
-    slopes, weights = rise[is_pair] / run[is_pair], run[is_pair]
+    slopes, weights = drop[is_pair] / run[is_pair], run[is_pair]
     order = np.argsort(slopes, kind="stable")
     total = np.cumsum(weights[order])
     return float(slopes[order][np.searchsorted(total, total[-1] / 2)])  # the weighted median

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formnet.document import Document
-from formnet.evaluation.calibration import NOMINAL_PRECISION, choose_threshold, proportion
+from formnet.evaluation.calibration import NOMINAL_PRECISION, apply_platt, choose_threshold, proportion
 from formnet.evaluation.evaluate import DocumentResult, EvaluationResult
 from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.checks import run_checks
@@ -46,10 +46,8 @@ class DocumentOutcome(NamedTuple):
         """Return the probability that every header field is right, if they were independent; 0 without fields."""
         if not self.fields:
             return 0.0
-        odds = np.array([field.log_odds for field in self.fields])
-        parts = [calibration[field.label] for field in self.fields]
-        slopes, intercepts = (np.array([getattr(part, name) for part in parts]) for name in ("slope", "intercept"))
-        return float(np.prod(1 / (1 + np.exp(-(slopes * odds + intercepts)))))
+        parts = ((calibration[field.label], np.array(field.log_odds)) for field in self.fields)
+        return float(np.prod([apply_platt(odds, part.slope, part.intercept) for part, odds in parts]))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; `from_json` is the inverse, with log-odds of three digits."""
