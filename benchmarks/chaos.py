@@ -47,6 +47,8 @@ _VICTIMS = {
     "ingress replica": "ray::ServeReplica:formnet:ingress",
     "reader process": "",
 }
+#: Time limit for a file: a photo takes four seconds on an idle core, and here cores are shared.
+_SECONDS_PER_FILE = "20"
 #: Statuses of rejected requests whose cause is the service, not the request.
 _UNAVAILABLE = (500, 502, 503, 504)
 
@@ -74,7 +76,7 @@ def run(
         # Compiled kernels are kept elsewhere, so that a replica that was killed starts again in seconds.
         cache = Path(gettempdir()) / f"torchinductor_{getuser()}"
         environment = {"FORMNET_API_KEYS": key, "TMPDIR": str(disk), "TORCHINDUCTOR_CACHE_DIR": str(cache)}
-        with run_service(model, *LIMITS, *options, environment=environment) as service:
+        with run_service(model, *LIMITS, "--timeout", _SECONDS_PER_FILE, *options, environment=environment) as service:
             attacker = Attacker(service.port, key)
             requests = [
                 (name, parts, _answer(_send(attacker, parts)) if expected is None else expected)

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 from formnet.errors import SettingsError
 from formnet.extraction.runtime import available_cores
 
-STARTUP_TIMEOUT = 180  # seconds
+STARTUP_TIMEOUT = 600  # seconds; without cached kernels, compiling them takes minutes
 
 
 @dataclass(frozen=True)
