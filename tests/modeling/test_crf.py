@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from formnet.document.tags import TagScheme
-from formnet.modeling import FormNetConfig, FormNetForTokenClassification, Task
 from formnet.modeling.crf import crf_loss, forward_backward
 
 SCHEME = TagScheme(("a", "b"))
@@ -47,18 +46,6 @@ def test_crf_loss_unlabeled_document_is_zero_and_large_scores_stay_finite() -> N
     assert float(loss.detach()) == 0
     assert not scores.grad.any()
     assert torch.isfinite(crf_loss(scores * 100, torch.tensor([[0, 0, 0]]))).all()
-
-
-def test_crf_loss_several_heads_uses_paths_of_own_head() -> None:
-    torch.manual_seed(0)
-    task = Task(heads={"one": 9, "two": 5}).to_dict()
-    config = FormNetConfig.of_size("tiny", vocab_size=9, super_tokens=False, num_labels=14, loss="crf", task=task)
-    model = FormNetForTokenClassification(config).eval()
-    model.formnet.attention_backend = "tiled"
-    logits, labels = torch.randn(2, 4, 14), torch.tensor([[1, 3, 0, 8], [1, 3, 0, 4]])
-    loss = model.crf_loss(logits, labels, torch.tensor([0, 1]), None)
-    separate = crf_loss(logits[:1, :, :9], labels[:1]) + crf_loss(logits[1:, :, 9:], labels[1:])
-    assert torch.allclose(loss, separate.sum() / 8)
 
 
 def test_crf_loss_document_without_words_is_zero() -> None:

@@ -12,6 +12,7 @@ from formnet.document.builder import DocumentBuilder
 from formnet.document.reading_order import reorder
 from formnet.document.tags import TagScheme
 from formnet.encoding import Encoder, collate, load_tokenizer
+from formnet.encoding.graph import neighbors, page_graph
 from formnet.modeling import (
     FormNetConfig,
     FormNetForMaskedLM,
@@ -19,6 +20,7 @@ from formnet.modeling import (
     FormNetModel,
 )
 from formnet.modeling.attention import BACKENDS
+from formnet.modeling.formnet import edge_directions
 from formnet.modeling.quantization import save_quantized
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", *(f"w{i}" for i in range(60)), "##x"]
@@ -77,8 +79,46 @@ def test_token_classification_ablations_train_all_parameters(encoder: Encoder, r
     assert all("global" in name for name in without_gradient), without_gradient
 
 
-def test_token_classification_scores_do_not_depend_on_batch(encoder: Encoder) -> None:
-    model = tagger(radius=5).double()
+#: Designs of the graph other than the default.
+GRAPH_DESIGNS: list[dict[str, Any]] = [
+    {"graph_fusion": "replace"},
+    {"graph_fusion": "update", "edge_initializer_range": 0.2},
+    {"directed_messages": True},
+    {"graph_attention_heads": 4},
+]
+
+
+@pytest.mark.parametrize("design", GRAPH_DESIGNS, ids=str)
+def test_token_classification_graph_designs_change_scores_and_train(encoder: Encoder, design: dict[str, Any]) -> None:
+    inputs = make_batch(encoder, make_document(20), make_document(13, 1))
+    assert not torch.allclose(tagger(**design)(**inputs).logits, tagger()(**inputs).logits)
+    model = tagger(**design).train()
+    model(**inputs).loss.backward()
+    assert model.formnet.super_tokens is not None
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.formnet.super_tokens.parameters())
+
+
+def test_token_classification_zero_messages_start_as_model_without_graph(encoder: Encoder) -> None:
+    neutral = tagger(graph_fusion="update", zero_messages=True)
+    inputs = make_batch(encoder, make_document(20))
+    without_edges = {**inputs, "neighbors": torch.full_like(inputs["neighbors"], -1)}
+    assert torch.allclose(neutral(**inputs).logits, neutral(**without_edges).logits, atol=1e-5)
+    neutral.train()(**inputs).loss.backward()
+    assert all(layer.message.weight.grad.abs().sum() > 0 for layer in neutral.formnet.super_tokens.layers)
+
+
+def test_edge_directions_are_left_right_above_below() -> None:
+    boxes = [[50, 50, 60, 60], [10, 52, 20, 58], [90, 50, 99, 60], [52, 5, 58, 15], [50, 90, 60, 99]]
+    builder = DocumentBuilder("cross")
+    builder.add_page(list("abcde"), boxes, 100, 100)
+    table, features = neighbors(page_graph(builder.build().pages[0]))
+    directions = edge_directions(torch.from_numpy(features))[0].tolist()
+    assert dict(zip(table[0].tolist(), directions, strict=True)) | {-1: None} == {1: 0, 2: 1, 3: 2, 4: 3, -1: None}
+
+
+@pytest.mark.parametrize("design", [{}, *GRAPH_DESIGNS], ids=str)
+def test_token_classification_scores_do_not_depend_on_batch(encoder: Encoder, design: dict[str, Any]) -> None:
+    model = tagger(radius=5, **design).double()
     documents = [make_document(9, 1), make_document(40, 2, pages=2), make_document(1, 3), make_document(23, 4)]
     separate = [model(**make_batch(encoder, d, double=True)).logits[0] for d in documents]
     batched = model(**make_batch(encoder, *documents, double=True)).logits

@@ -42,6 +42,20 @@ def test_parameter_groups_layer_decay_contain_each_parameter_once(vocabulary: Pa
     assert max(group["lr"] for group in without_new) == 1e-4
 
 
+def test_parameter_groups_learning_rates_by_name_come_first(vocabulary: Path) -> None:
+    model = make_model(vocabulary)
+    settings = Optimization(
+        learning_rate=1e-4, layout_learning_rate=1e-2, learning_rates={".edge.": 3e-3, "gate": 1e-5}
+    )
+    groups = parameter_groups(model, settings, 2, ())
+    rate = {id(p): group["lr"] for group in groups for p in group["params"]}
+    assert {rate[id(layer.edge.weight)] for layer in model.formnet.super_tokens.layers} == {3e-3}
+    assert rate[id(model.formnet.gate)] == 1e-5
+    assert rate[id(model.formnet.layers[0].rich.theta)] == 1e-2
+    with pytest.raises(SettingsError, match="no parameter name contains 'nothing'"):
+        parameter_groups(model, Optimization(learning_rates={"nothing": 1.0}), 2, ())
+
+
 def test_freeze_prefixes_excludes_parameters_from_groups(vocabulary: Path) -> None:
     model = make_model(vocabulary)
     prefixes = ("formnet.token_embeddings", "formnet.layers.0.")

@@ -43,6 +43,8 @@ def test_pretrain_reduces_loss_and_initializes_finetuning(
             "steps": 40,
             "eval_every": 5,
             "held_out_pages": 1,
+            "eval_orders": ["given", "shuffled"],
+            "raster": 0.5,
             "shuffle_buffer": 8,
             "optimization": {"learning_rate": 5e-3, "max_batch_tokens": 600, "bf16": False, "compile": False},
         },
@@ -51,6 +53,9 @@ def test_pretrain_reduces_loss_and_initializes_finetuning(
     curve = pretrain(run)
     assert pretrain(run) == curve  # a finished run is not trained again
     assert [entry["step"] for entry in curve["held_out"]][-1] == run.steps
+    assert {"loss", "accuracy", "loss_shuffled", "accuracy_shuffled"} < set(curve["held_out"][-1])
+    assert curve["graph_use"]["as_is"]["loss"] == curve["held_out"][-1]["loss"]
+    assert curve["graph_use"]["messages_cut"]["loss"] != curve["graph_use"]["as_is"]["loss"]
     history = json.loads((run.output / "trainer_state.json").read_text())["log_history"]
     losses = [entry["loss"] for entry in history if "loss" in entry]
     assert losses[-1] < 0.9 * losses[0]

@@ -24,6 +24,9 @@ def evaluate(
         Path | None,
         typer.Option(help="Folder for images: a reliability diagram, and each page with missed or spurious entities."),
     ] = None,
+    graph_use: Annotated[
+        bool, typer.Option("--graph-use", help="Score again without messages, and with edges shuffled or featureless.")
+    ] = False,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,6 +61,10 @@ def evaluate(
             typer.echo(f"{error_pages / name}: {count} images written", err=True)
     first = next(iter(by_order.values()))
     record = {"model": model, "corpus": corpus, "f1": headline_f1(first), "orders": by_order}
+    if graph_use:
+        from formnet.evaluation.graph_use import graph_use as measure_graph_use
+
+        record["graph_use"] = measure_graph_use(extractor, with_entities(open_corpus(corpus), occurrences))
     if training:
         record["training"] = {"corpora": training, "near_duplicates": len(duplicates)}
     write_results(record, out)
@@ -138,6 +145,8 @@ def label(
 
 
 def _print_table(record: dict[str, Any]) -> None:
+    for name, f1 in record.get("graph_use", {}).items():
+        typer.echo(f"graph {name.replace('_', ' '):22} F1 {f1:.2%}")
     for order, scores in record["orders"].items():
         for kind in ("entities", "fields"):
             if kind not in scores:

@@ -56,15 +56,23 @@ def compare(
     override: Overrides = None,
     out: Out = None,
 ) -> None:
-    """Train variants of a configuration, and score them on the held-out part of the training documents."""
+    """Train or pre-train variants of a configuration, and score them on held-out documents or pages."""
     configure_runtime(training=True)
-    from formnet.training import FineTuning, load_settings
+    from formnet.training.config import FineTuning, PreTraining, is_pretraining, load_settings
     from formnet.training.experiments.compare import compare as run_experiment
     from formnet.training.experiments.compare import read_variants
+    from formnet.training.experiments.compare_pretraining import compare_pretraining
 
-    common = load_settings(FineTuning, config, override or ())
-    result = run_experiment(config, read_variants(variants), seed or [0], test, override or ())
-    _output({"config": common.model_dump(mode="json"), **result}, out)
+    named = read_variants(variants)
+    if is_pretraining(config):
+        if test is not None:
+            raise typer.BadParameter("pre-training is scored on held-out pages.", param_hint="--test")
+        settings = load_settings(PreTraining, config, override or ()).model_dump(mode="json")
+        result = compare_pretraining(config, named, seed or [0], override or ())
+    else:
+        settings = load_settings(FineTuning, config, override or ()).model_dump(mode="json")
+        result = run_experiment(config, named, seed or [0], test, override or ())
+    _output({"config": settings, **result}, out)
 
 
 def ablate(

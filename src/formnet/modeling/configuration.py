@@ -7,6 +7,9 @@ from transformers import PreTrainedConfig
 
 #: Losses of token classification: cross-entropy at a word's first token or at all of its tokens, or the CRF likelihood.
 LOSSES = ("token", "all_tokens", "crf")
+#: What ETC reads: super-tokens in place of token embeddings, as in the paper; embeddings plus gated super-tokens; or
+#: embeddings plus only what neighbors changed in the super-tokens.
+GRAPH_FUSIONS = ("replace", "add", "update")
 
 #: Sizes of the paper (A1 to A3, and the two ETC baselines of its appendix), one for CPUs, and one for tests.
 SIZES: dict[str, dict[str, Any]] = {
@@ -72,6 +75,11 @@ class FormNetConfig(PreTrainedConfig):
     edge_features: int = 11
     initial_theta: float = 0.5  # θ of the distance score
     initial_gate: float = 1.0  # factor of super-tokens
+    graph_fusion: str = "add"  # one of GRAPH_FUSIONS
+    zero_messages: bool = False  # whether messages start at zero, so that super-tokens start as their words
+    edge_initializer_range: float | None = None  # of edge matrices; default: that of all others
+    directed_messages: bool = False  # whether messages from the left, right, above and below have their own matrices
+    graph_attention_heads: int = 1  # attention heads over neighbors
     classifier_dropout: float = 0.1
     loss: str = "token"  # one of LOSSES
     key_head: bool = False  # whether captions are separated from values
@@ -84,6 +92,9 @@ class FormNetConfig(PreTrainedConfig):
             self.intermediate_size = 4 * self.hidden_size
         if self.loss not in LOSSES:
             raise ValueError(f"loss {self.loss!r} is not among {', '.join(LOSSES)}.")
+        if self.graph_fusion not in GRAPH_FUSIONS:
+            choices = ", ".join(GRAPH_FUSIONS)
+            raise ValueError(f"graph_fusion {self.graph_fusion!r} is not among {choices}.")
         super().__post_init__(**kwargs)
 
     def get_task(self) -> Task:

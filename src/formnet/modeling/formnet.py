@@ -24,6 +24,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import MaskedLMOutput, TokenClassifierOutput
 from transformers.utils.generic import ModelOutput
 
+from formnet.modeling import losses
 from formnet.modeling.attention import (
     MIN_COMPILED_WORDS,
     choose_backend,
@@ -35,11 +36,8 @@ from formnet.modeling.attention.export import export_attention
 from formnet.modeling.attention.inputs import AttentionGeometry, AttentionInputs, LocalAttention, RichTerms
 from formnet.modeling.attention.tiled import tiled_attention
 from formnet.modeling.configuration import FormNetConfig
-from formnet.modeling.crf import crf_loss
 from formnet.modeling.dropout import Dropout
 from formnet.modeling.links import LinkHead, StructureTargets, link_loss
-
-IGNORE_INDEX = -100  # label of words and tokens without a loss
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rich Attention (Section 3.2)
@@ -252,8 +250,20 @@ class EtcLayer(GradientCheckpointingLayer):
 # --------------------------------------------------------------------------------------------------------------------
 
 
+#: Where a neighbor may be: left, right, above, below.
+DIRECTIONS = 4
+
+
 class NodeProjection(nn.Linear):
     """Projection of a word's embedding and box features to its initial node state, initialized to the embedding."""
+
+
+class EdgeProjection(nn.Linear):
+    """Projection of edge features, with an initial scale of its own."""
+
+
+class MessageProjection(nn.Linear):
+    """Second layer of messages, initialized to zero if the configuration says so."""
 
 
 class SuperTokens(nn.Module):
@@ -264,19 +274,24 @@ class SuperTokens(nn.Module):
         self.node = NodeProjection(config.hidden_size + config.node_features, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
+        self.directions = DIRECTIONS if config.directed_messages else 1
+        self.returns_update = config.graph_fusion == "update"
 
     def forward(
         self, words: Tensor, node_features: Tensor, neighbors: Tensor, edge_features: Tensor, backend: str
     ) -> Tensor:
         """Compute node states [B, W, d] from word embeddings [B, W, d]; `neighbors` [B, W, K] is padded with −1."""
-        states = self.norm(self.node(torch.cat([words, node_features.to(words.dtype)], dim=-1)))
+        initial = self.norm(self.node(torch.cat([words, node_features.to(words.dtype)], dim=-1)))
         edges = scale_edge_features(edge_features).to(words.dtype)
         batch, count, _ = neighbors.shape
         # Rows of the flattened batch, so that gathering neighbors is one embedding lookup.
         rows = neighbors.clamp(min=0) + torch.arange(batch, device=neighbors.device)[:, None, None] * count
+        if self.directions > 1:  # one row per word and direction
+            rows = rows * self.directions + edge_directions(edge_features)
+        states = initial
         for layer in self.layers:
             states = layer(states, rows, neighbors >= 0, edges, backend)
-        return states
+        return states - initial if self.returns_update else states
 
 
 class GraphLayer(nn.Module):
@@ -290,34 +305,52 @@ class GraphLayer(nn.Module):
         super().__init__()
         width = config.hidden_size
         self.receiver = nn.Linear(width, width)  # h_i
-        self.sender = nn.Linear(width, width, bias=False)  # h_j
-        self.edge = nn.Linear(config.edge_features, width, bias=False)  # e_ij
+        self.sender = nn.Linear(width, (DIRECTIONS if config.directed_messages else 1) * width, bias=False)  # h_j
+        self.edge = EdgeProjection(config.edge_features, width, bias=False)  # e_ij
         self.activation = ACT2FN[config.hidden_act]
-        self.message = nn.Linear(width, width)
+        self.num_heads = config.graph_attention_heads
+        self.message = MessageProjection(width, width)
         self.attention = nn.Linear(width, width, bias=False)
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(self, states: Tensor, rows: Tensor, mask: Tensor, edges: Tensor, backend: str) -> Tensor:
         """Pass messages once: [B, W, d]."""
-        sent = F.embedding(rows, self.sender(states).flatten(0, 1))  # [B, W, K, d]
+        sent = F.embedding(rows, self.sender(states).view(-1, states.shape[-1]))  # [B, W, K, d]
         # m_ij = V·hidden + c, and its score is (A h_i)·m_ij: Vᵀ is applied to A h_i instead.
         query = torch.matmul(self.attention(states), self.message.weight.to(states.dtype))  # [B, W, d]
         aggregate = compile_if(backend, aggregate_messages)
-        hidden = aggregate(self.receiver(states), sent, self.edge(edges), query, mask, self.activation)
+        received, edge = self.receiver(states), self.edge(edges)
+        hidden = aggregate(received, sent, edge, query, mask, self.activation, self.num_heads)
         messages = self.message(hidden) * mask.any(-1, keepdim=True)
         return self.norm(states + self.dropout(messages))
 
 
 def aggregate_messages(
-    received: Tensor, sent: Tensor, edge: Tensor, query: Tensor, mask: Tensor, activation: Callable[[Tensor], Tensor]
+    received: Tensor,
+    sent: Tensor,
+    edge: Tensor,
+    query: Tensor,
+    mask: Tensor,
+    activation: Callable[[Tensor], Tensor],
+    num_heads: int = 1,
 ) -> Tensor:
-    """Sum the hidden layers of a word's messages, weighted by attention: [B, W, d]."""
-    hidden = activation(received[:, :, None] + sent + edge)  # [B, W, K, d]
-    scores = (query[:, :, None] * hidden).sum(-1) / math.sqrt(query.shape[-1])
-    weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
-    weights = torch.where(mask, weights, 0.0)  # a word without neighbors receives nothing
-    return (weights[..., None] * hidden).sum(2)
+    """Sum the hidden layers of a word's messages, weighted by attention: [B, W, d].
+
+    Each head weighs its own part of the hidden layer.
+    """
+    hidden = activation(received[:, :, None] + sent + edge).unflatten(-1, (num_heads, -1))  # [B, W, K, H, d / H]
+    scores = (query.unflatten(-1, (num_heads, -1))[:, :, None] * hidden).sum(-1) / math.sqrt(hidden.shape[-1])
+    weights = scores.masked_fill(~mask[..., None], -math.inf).softmax(2)
+    weights = torch.where(mask[..., None], weights, 0.0)  # a word without neighbors receives nothing
+    return (weights[..., None] * hidden).sum(2).flatten(2)
+
+
+def edge_directions(edge_features: Tensor) -> Tensor:
+    """Number edges by where the neighbor is: left or right if the boxes share a height, else above or below."""
+    is_right, is_below = edge_features[..., 0] > 0, edge_features[..., 1] > 0
+    is_same_line = edge_features[..., 7] <= 0  # no vertical gap
+    return torch.where(is_same_line, is_right.long(), 2 + is_below.long())
 
 
 def scale_edge_features(edge_features: Tensor) -> Tensor:
@@ -373,6 +406,11 @@ class FormNetPreTrainedModel(PreTrainedModel):
             # transformers initializes only modules with parameters of their own, and a parameter as one unit.
             width = module.out_features
             init.copy_(module.weight, torch.cat([torch.eye(width), module.weight[:, width:]], dim=1))
+        elif isinstance(module, EdgeProjection):
+            init.normal_(module.weight, std=self.config.edge_initializer_range or std)
+        elif isinstance(module, MessageProjection):
+            if self.config.zero_messages:
+                init.zeros_(module.weight)
         elif isinstance(module, EtcLayer):
             if module.relative is not None:
                 init.normal_(module.relative, std=std)
@@ -438,7 +476,10 @@ class FormNetModel(FormNetPreTrainedModel):
             nodes = self.super_tokens(words, node_features, neighbors, edge_features, graph_backend)  # [B, W, d]
             of_token = nodes.gather(1, word_ids.clamp(min=0)[..., None].expand_as(embeddings))
             of_token = of_token * attention_mask[..., None].to(of_token.dtype)
-            states = states + F.pad(self.gate * of_token, (0, 0, 1, 0))
+            if self.config.graph_fusion == "replace":
+                states = self.embed(of_token)
+            else:
+                states = states + F.pad(self.gate * of_token, (0, 0, 1, 0))
         backend = choose_backend(self.attention_backend, states)
         centers = (token_boxes[..., :2] + token_boxes[..., 2:]) / 2
         rich = self.config.rich_attention
@@ -489,16 +530,6 @@ def mean_over_tokens(embeddings: Tensor, word_ids: Tensor, num_words: int) -> Te
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def mean_loss(logits: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
-    """Compute the mean cross-entropy over labels."""
-    return divide_by_labels(F.cross_entropy(logits.float(), labels, reduction="sum"), labels, count)
-
-
-def divide_by_labels(total: Tensor, labels: Tensor, count: Tensor | int | None) -> Tensor:
-    """Divide a summed loss by the number of labels, or by `count` if this batch is a part of a larger one."""
-    return total / torch.as_tensor((labels >= 0).sum() if count is None else count).clamp(min=1)
-
-
 @dataclass
 class FormNetTokenClassifierOutput(TokenClassifierOutput):
     """Tag scores [B, W, T] and, with the heads for structure, key scores [B, W] and link terms [B, W, 2P]."""
@@ -543,14 +574,15 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         if labels is None:
             return output
         if self.config.loss == "crf":
-            loss = self.crf_loss(logits, labels, head, num_items_in_batch)
+            loss = losses.multi_head_crf_loss(logits, labels, head, self.head_sizes, num_items_in_batch)
         elif self.config.loss == "all_tokens":
-            loss = self.all_tokens_loss(states, inputs["word_ids"], labels, head, num_items_in_batch)
+            scores = self.classifier(self.dropout(states))
+            loss = losses.all_tokens_loss(scores, inputs["word_ids"], labels, head, self.head_sizes, num_items_in_batch)
         else:
-            targets, scores = self.restrict_to_head(labels, logits, head)
-            loss = mean_loss(scores.flatten(0, 1), targets.flatten(), num_items_in_batch)
+            targets, scores = losses.restrict_to_head(labels, logits, head, self.head_sizes)
+            loss = losses.mean_loss(scores.flatten(0, 1), targets.flatten(), num_items_in_batch)
         if structure is not None:
-            loss = loss + divide_by_labels(self.structure_loss(output, structure), labels, num_items_in_batch)
+            loss = loss + losses.divide_by_labels(self.structure_loss(output, structure), labels, num_items_in_batch)
         return FormNetTokenClassifierOutput(loss, logits, key_logits=key_logits, link_terms=link_terms)
 
     def structure_loss(self, output: FormNetTokenClassifierOutput, targets: StructureTargets) -> Tensor:
@@ -570,37 +602,6 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
     def head_sizes(self) -> list[int]:
         """Number of tags per head."""
         return list(self.config.get_task().heads.values()) or [self.classifier.out_features]
-
-    def restrict_to_head(self, labels: Tensor, logits: Tensor, head: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Number labels across all heads, and mask the tags of other heads."""
-        if head is None or len(self.head_sizes) == 1:
-            return labels, logits
-        sizes = torch.tensor(self.head_sizes, device=labels.device)
-        head_of_tag = torch.repeat_interleave(torch.arange(len(sizes), device=labels.device), sizes)  # [T]
-        offset = (torch.cumsum(sizes, 0) - sizes)[head][:, None]
-        other = head_of_tag[None, None, :] != head[:, None, None]
-        return torch.where(labels >= 0, labels + offset, labels), logits.masked_fill(other, -math.inf)
-
-    def crf_loss(self, logits: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None) -> Tensor:
-        """Compute the negative log-likelihood of each document's tag path among all legal paths of its head."""
-        sizes = self.head_sizes
-        total = logits.new_zeros(())
-        for number, scores in enumerate(logits.split(sizes, dim=-1)):
-            own = slice(None) if head is None or len(sizes) == 1 else head == number
-            total = total + crf_loss(scores[own], labels[own]).sum()
-        return divide_by_labels(total, labels, count)
-
-    def all_tokens_loss(
-        self, states: Tensor, word_ids: Tensor, labels: Tensor, head: Tensor | None, count: Tensor | int | None
-    ) -> Tensor:
-        """Compute the cross-entropy at all tokens of a word; together they weigh as much as one word."""
-        word = word_ids.clamp(min=0)
-        targets = labels.gather(1, word).masked_fill(word_ids < 0, IGNORE_INDEX)  # [B, N]
-        targets, logits = self.restrict_to_head(targets, self.classifier(self.dropout(states)), head)
-        losses = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), reduction="none").view_as(targets)
-        mask = (word_ids >= 0).to(losses.dtype)
-        tokens = torch.zeros_like(labels, dtype=losses.dtype).scatter_add(1, word, mask)  # [B, W] per word
-        return divide_by_labels((losses / tokens.gather(1, word).clamp(min=1)).sum(), labels, count)
 
 
 class FormNetForMaskedLM(FormNetPreTrainedModel):
@@ -633,10 +634,10 @@ class FormNetForMaskedLM(FormNetPreTrainedModel):
         states = self.formnet(**inputs).last_hidden_state
         if labels is None:
             return MaskedLMOutput(logits=self.score(states))
-        masked = labels != IGNORE_INDEX
+        masked = labels != losses.IGNORE_INDEX
         logits = self.score(states[masked])
         # Over a large vocabulary the loss is worth compiling.
-        loss = compile_if(choose_backend(self.formnet.attention_backend, logits), mean_loss)
+        loss = compile_if(choose_backend(self.formnet.attention_backend, logits), losses.mean_loss)
         return MaskedLMOutput(loss=loss(logits, labels[masked], num_items_in_batch), logits=logits)
 
     def score(self, states: Tensor) -> Tensor:

@@ -46,6 +46,7 @@ class Optimization(Settings):
     learning_rate: float = Field(1e-4, gt=0)
     new_learning_rate: float | None = Field(None, gt=0)  # of parameters not in the checkpoint; default: the same
     layout_learning_rate: float | None = Field(None, gt=0)  # of order, distance and gate parameters; default: the same
+    learning_rates: dict[str, float] = {}  # part of a parameter's name: its learning rate; the first match counts
     layer_decay: float = Field(1.0, gt=0, le=1)  # factor of the learning rate per layer below the top
     weight_decay: float = Field(0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
@@ -148,6 +149,17 @@ class PreTraining(Run):
     held_out_pages: int = Field(0, ge=0)  # per file, from its start, rounded up to complete documents
     exclude: Corpora = ()  # corpora whose documents, and near-duplicates of their pages, are not trained on
     eval_every: int = Field(500, ge=1)  # steps
+    eval_orders: tuple[Order, ...] = Field(
+        ("given",), min_length=1
+    )  # reading orders of held-out pages; first: headline
+    raster: Probability = 0  # probability that a page's words are sorted line by line
+    shuffled: Probability = 0  # probability that a page's words are shuffled
+
+    @model_validator(mode="after")
+    def _orders_exclude_each_other(self) -> "PreTraining":
+        if self.raster + self.shuffled > 1:
+            raise ValueError("raster and shuffled exclude each other, so their sum cannot exceed 1")
+        return self
 
 
 RunType = TypeVar("RunType", bound=Run)
@@ -155,15 +167,25 @@ RunType = TypeVar("RunType", bound=Run)
 
 def load_settings(run_type: type[RunType], file: Path, overrides: Sequence[str] = ()) -> RunType:
     """Load settings from a YAML file; overrides have the form `seed=3` or `optimization.learning_rate=3e-5`."""
+    data = _read_yaml(file)
+    for override in overrides:
+        _override(data, override)
+    return make_settings(run_type, data, str(file))
+
+
+def is_pretraining(file: Path) -> bool:
+    """Return whether a YAML file has settings of pre-training, which has pages instead of a corpus."""
+    return "pages" in _read_yaml(file)
+
+
+def _read_yaml(file: Path) -> dict[str, Any]:
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{file}: cannot be read as YAML: {error}.") from error
     if not isinstance(data, dict):
         raise SettingsError(f"{file}: expected a mapping of names to values, not a {type(data).__name__}.")
-    for override in overrides:
-        _override(data, override)
-    return make_settings(run_type, data, str(file))
+    return data
 
 
 def make_settings(run_type: type[RunType], data: Mapping[str, Any], source: str) -> RunType:

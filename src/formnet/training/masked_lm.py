@@ -18,6 +18,8 @@ from formnet.encoding.collate import IGNORE_INDEX
 from formnet.encoding.tokenizer import mask_id, tokenize_words
 from formnet.errors import SettingsError
 from formnet.io.readers import count_documents
+from formnet.training.augmentation.words import augment
+from formnet.training.config import Augmentation
 from formnet.training.page_split import read_pages
 from formnet.training.sampling import TensorBatch
 
@@ -55,7 +57,8 @@ class PageStream(IterableDataset[TensorBatch]):
 
     Pages in `left_out`, given by file and id, are skipped. Each of n processes reads every n-th page. Randomness
     depends only on the seed and the position in the stream, so that a run can be resumed: the first `skip_batches`
-    batches are read, but neither encoded nor returned.
+    batches are read, but neither encoded nor returned. `raster` and `shuffled` are the shares of pages whose words are
+    read in these orders.
     """
 
     def __init__(
@@ -71,11 +74,14 @@ class PageStream(IterableDataset[TensorBatch]):
         left_out: Collection[tuple[str, str]] = (),
         rank: int = 0,
         num_processes: int = 1,
+        raster: float = 0.0,
+        shuffled: float = 0.0,
     ) -> None:
         self.files, self.encoder, self.masker = tuple(files), encoder, masker
         self.max_batch_tokens, self.max_batch_documents = max_batch_tokens, max_batch_documents
         self.seed, self.shuffle_buffer, self.left_out = seed, shuffle_buffer, frozenset(left_out)
         self.rank, self.num_processes = rank, num_processes
+        self.augmentation = Augmentation(raster=raster, shuffled=shuffled)
         self.skip_batches = 0
 
     def __iter__(self) -> Iterator[TensorBatch]:
@@ -86,7 +92,10 @@ class PageStream(IterableDataset[TensorBatch]):
             for batch in buckets(lengths, self.max_batch_tokens, seed, self.max_batch_documents):
                 if number >= self.skip_batches:
                     generator = np.random.default_rng([*seed, number])
-                    yield masked_batch([self.encoder(chunk[i]) for i in batch], self.masker, generator, self.encoder)
+                    pages = [chunk[i] for i in batch]
+                    if self.augmentation.any:
+                        pages = [augment(page, self.augmentation, generator) for page in pages]
+                    yield masked_batch([self.encoder(page) for page in pages], self.masker, generator, self.encoder)
                 number += 1
 
     @cached_property

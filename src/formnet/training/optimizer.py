@@ -26,6 +26,12 @@ def parameter_groups(
     Biases, norms and scalars have no weight decay. `new_parameters`, which are not from a checkpoint, have their own
     learning rate; that of the others decreases with the distance from the top layer by `layer_decay`.
     """
+    names = [name for name, _ in model.named_parameters()]
+    for part in settings.learning_rates:
+        if not any(part in name for name in names):
+            raise SettingsError(
+                f"optimization.learning_rates: no parameter name contains {part!r}. Use one such as .edge."
+            )
     groups: dict[tuple[float, float], list[nn.Parameter]] = defaultdict(list)
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -38,6 +44,9 @@ def parameter_groups(
 
 
 def _learning_rate(name: str, settings: Optimization, layers: int, new_parameters: Collection[str]) -> float:
+    for part, rate in settings.learning_rates.items():
+        if part in name:
+            return rate
     if settings.layout_learning_rate is not None and _LAYOUT.search(name):
         return settings.layout_learning_rate
     if settings.new_learning_rate is not None and name in new_parameters:

@@ -10,17 +10,18 @@ import torch
 from transformers import set_seed
 
 from formnet.document import Document
-from formnet.encoding import Encoder, buckets
+from formnet.document.reading_order import reorder
+from formnet.encoding import EncodedDocument, Encoder, buckets
+from formnet.encoding.graph_edits import GRAPH_EDITS, edit_graph
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
 from formnet.training.config import PreTraining
 from formnet.training.initialization import initialize
 from formnet.training.masked_lm import Masker, PageStream, masked_batch
 from formnet.training.page_split import split_pages
-from formnet.training.run_directory import claim_run_directory, last_checkpoint, read_state
+from formnet.training.run_directory import HELD_OUT, claim_run_directory, last_checkpoint, read_state
 from formnet.training.sampling import TensorBatch
 from formnet.training.trainer import (
-    EvalFn,
     FormNetTrainer,
     limit_threads,
     make_dataloader,
@@ -63,6 +64,8 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         left_out=[(page.file, page.page) for page in split.left_out],
         rank=rank,
         num_processes=num_processes,
+        raster=run.raster,
+        shuffled=run.shuffled,
     )
     if rank == 0:
         claim_run_directory(run, resume=resume, origin={"processes": num_processes})
@@ -70,30 +73,38 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         (run.output / LEFT_OUT).write_text(json.dumps(split.to_json(), indent=1), encoding="utf-8")
     done = completed_steps(run.output) if resume else 0
     stream.skip_batches = done * run.optimization.gradient_accumulation_steps
+    held_out = HeldOutPages(split.held_out, encoder, masker, run)
     trainer = FormNetTrainer(
         run,
         initialized,
         make_dataloader(stream, batch_size=None),
-        _make_eval_fn(split.held_out, encoder, masker, run) if split.held_out else None,
+        held_out.evaluate if split.held_out else None,
         max_steps=run.steps,
         ignore_data_skip=True,  # the stream skips them itself
         eval_steps=run.eval_every,
         logging_steps=min(50, run.eval_every),
     )
     trainer.run(resume=resume)
+    if rank == 0 and split.held_out and initialized.model.config.super_tokens:
+        use = held_out.graph_use(initialized.model)
+        (run.output / HELD_OUT).write_text(json.dumps({"graph_use": use}, indent=1), encoding="utf-8")
     return loss_curve(run, trainer.state.log_history)
 
 
 def loss_curve(run: PreTraining, history: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the training loss, and the loss and accuracy on held-out pages, by step."""
+    """Return the training loss, the loss and accuracy on held-out pages by step, and what the graph contributes."""
+    suffixes = ["", *(f"_{order}" for order in run.eval_orders[1:])]
+    names = [f"{name}{suffix}" for suffix in suffixes for name in ("loss", "accuracy")]
+    file = run.output / HELD_OUT
     return {
         "steps": run.steps,
         "training": [{"step": entry["step"], "loss": entry["loss"]} for entry in history if "loss" in entry],
         "held_out": [
-            {"step": entry["step"], "loss": entry["eval_loss"], "accuracy": entry["eval_accuracy"]}
+            {"step": entry["step"], **{name: entry[f"eval_{name}"] for name in names}}
             for entry in history
             if "eval_loss" in entry
         ],
+        **(json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}),
     }
 
 
@@ -104,17 +115,36 @@ def completed_steps(output: Path) -> int:
     return 0 if state is None else int(state["global_step"])
 
 
-def _make_eval_fn(held_out: Sequence[Document], encoder: Encoder, masker: Masker, run: PreTraining) -> EvalFn:
-    """Return a function that evaluates on the held-out pages, with the same tokens masked each time."""
-    pages = [encoder(page) for page in held_out]
-    generator = np.random.default_rng(run.seed)
-    groups = buckets([len(page) for page in pages], run.optimization.max_batch_tokens)
-    batches = [masked_batch([pages[i] for i in group], masker, generator, encoder) for group in groups]
+class HeldOutPages:
+    """Held-out pages, with the same tokens masked in each evaluation."""
 
-    def evaluate(model: torch.nn.Module) -> dict[str, float]:
-        return evaluate_masked_lm(model, batches, bf16=run.optimization.bf16)
+    def __init__(self, pages: Sequence[Document], encoder: Encoder, masker: Masker, run: PreTraining) -> None:
+        self.encoder, self.masker, self.run = encoder, masker, run
+        self.pages = {order: [encoder(reorder(page, order)) for page in pages] for order in run.eval_orders}
+        self.batches = {order: self._batches(encoded) for order, encoded in self.pages.items()}
 
-    return evaluate
+    def evaluate(self, model: torch.nn.Module) -> dict[str, float]:
+        """Return loss and accuracy in the first reading order, and under names with the order in all others."""
+        first, *others = self.batches
+        results = self._evaluate(model, self.batches[first])
+        for order in others:
+            scores = self._evaluate(model, self.batches[order])
+            results |= {f"{name}_{order}": value for name, value in scores.items()}
+        return results
+
+    def graph_use(self, model: torch.nn.Module) -> dict[str, dict[str, float]]:
+        """Return loss and accuracy in the first reading order with the graph as it is, and with each edit."""
+        pages, batches = next(iter(self.pages.values())), next(iter(self.batches.values()))
+        edited = {edit: self._batches([edit_graph(page, edit) for page in pages]) for edit in GRAPH_EDITS}
+        return {name: self._evaluate(model, part) for name, part in [("as_is", batches), *edited.items()]}
+
+    def _batches(self, pages: Sequence[EncodedDocument]) -> list[TensorBatch]:
+        generator = np.random.default_rng(self.run.seed)
+        groups = buckets([len(page) for page in pages], self.run.optimization.max_batch_tokens)
+        return [masked_batch([pages[i] for i in group], self.masker, generator, self.encoder) for group in groups]
+
+    def _evaluate(self, model: torch.nn.Module, batches: Sequence[TensorBatch]) -> dict[str, float]:
+        return evaluate_masked_lm(model, batches, bf16=self.run.optimization.bf16)
 
 
 @torch.no_grad()

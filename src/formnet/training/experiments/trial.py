@@ -14,7 +14,7 @@ from formnet.document.reading_order import Order
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import compute_metrics_without, headline_f1, predict_and_compare
 from formnet.extraction.extractor import Extractor
-from formnet.training.config import FineTuning
+from formnet.training.config import FineTuning, RunType
 from formnet.training.data import load_training_data, with_segment_boxes
 from formnet.training.finetune import finetune
 from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, compute_origin
@@ -72,6 +72,6 @@ def mean_and_std(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": float(np.mean(values)), "std": std, "per_seed": list(values)}
 
 
-def for_seed(run: FineTuning, seed: int, name: str = "") -> FineTuning:
+def for_seed(run: RunType, seed: int, name: str = "") -> RunType:
     """Return the run with another seed and its own output folder."""
     return run.model_copy(update={"seed": seed, "output": Path(run.output) / f"{name}seed-{seed}"})
