@@ -1,5 +1,6 @@
 """Pages that pre-training leaves out."""
 
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,10 @@ from formnet.document.values.parse import fold
 from formnet.encoding import Encoder, load_tokenizer
 from formnet.io.writers import write
 from formnet.training.config import PreTraining, load_settings
-from formnet.training.masked_lm import Masker, PageStream
-from formnet.training.page_split import read_pages, source_id, split_pages
+from formnet.training.masked_lm import Masker
+from formnet.training.page_split import LEFT_OUT, PageSplit, read_numbered_pages, read_pages, source_id, split_pages
+from formnet.training.page_stream import PageStream
+from page_epochs import read_epoch
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,8 +50,23 @@ def test_split_pages_leaves_out_held_out_documents_excluded_ones_and_near_duplic
         ("copy.pdf#0/1", "near-duplicate"), ("memo.pdf#0/1", "near-duplicate"),
     }  # fmt: skip
     assert {source_id(page.id) for page in split.held_out} == {"first"}
-    assert split.to_json()["counts"] == {"held out": 5, "page of an excluded document": 1, "near-duplicate": 2}
+    split.save(tmp_path)
+    counts = json.loads((tmp_path / LEFT_OUT).read_text(encoding="utf-8"))["counts"]
+    assert counts == {"held out": 5, "page of an excluded document": 1, "near-duplicate": 2}
+    loaded = PageSplit.load(tmp_path)
+    assert loaded.left_out == split.left_out
+    assert [(page.id, page.texts) for page in loaded.held_out] == [(page.id, page.texts) for page in split.held_out]
     assert split_pages([file], 0, []).left_out == []
+
+
+def test_read_numbered_pages_skips_documents_and_pages(documents: list[Document], tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    write([renamed(documents[i % 2], f"d{i}") for i in range(4)], file)
+    everything = [(*numbers, page.id) for *numbers, page in read_numbered_pages(file)]
+    assert everything[:3] == [(0, 0, "d0/1"), (1, 0, "d1/1"), (1, 1, "d1/2")]
+    for position in range(len(everything)):
+        document, page, _ = everything[position]
+        assert [(*n, p.id) for *n, p in read_numbered_pages(file, document, page)] == everything[position:]
 
 
 def word_matrix(pages: list[Document], columns: dict[str, int]) -> csr_matrix:
@@ -66,8 +84,9 @@ def test_pretrain_clean_trains_on_no_page_of_an_excluded_document_nor_a_near_dup
     (tmp_path / "data").symlink_to(data)
     monkeypatch.chdir(tmp_path)
     read_once = cache(lambda file: list(read_pages(file)))
-    for module in ("page_split", "masked_lm"):
-        monkeypatch.setattr(f"formnet.training.{module}.read_pages", lambda file: iter(read_once(file)))
+    numbered = lambda file, *_: ((i, 0, page) for i, page in enumerate(read_once(file)))  # noqa: E731
+    monkeypatch.setattr("formnet.training.page_split.read_pages", lambda file: iter(read_once(file)))
+    monkeypatch.setattr("formnet.training.page_stream.read_numbered_pages", numbered)
     run = load_settings(PreTraining, ROOT / "configs/pretrain-clean.yaml")
     expected = {"sroie:data/sroie", "cord:data/cord", "adbuy:data/adbuy@validation", "adbuy:data/adbuy@test"}
     assert expected <= {*run.exclude}
@@ -75,7 +94,7 @@ def test_pretrain_clean_trains_on_no_page_of_an_excluded_document_nor_a_near_dup
     left_out = {(page.file, page.page) for page in split.left_out}
     tokenizer = load_tokenizer(vocabulary)
     stream = PageStream(run.pages, Encoder(tokenizer), Masker(tokenizer), 4096, left_out=left_out)
-    trained = list(stream._epoch(0))
+    trained = list(read_epoch(stream))
     kept = [page.id for file in run.pages for page in read_once(file) if (str(file), page.id) not in left_out]
     assert sorted(page.id for page in trained) == sorted(kept)
     excluded = [document for spec in run.exclude for document in open_corpus(spec)]

@@ -2,18 +2,25 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from command_line import run_for_stdout
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.errors import SettingsError
 from formnet.io.writers import write
 from formnet.modeling import FormNetForMaskedLM, FormNetForTokenClassification
-from formnet.training.config import PreTraining, make_settings
+from formnet.training.config import PreTraining, is_pretraining, make_settings
+from formnet.training.experiments.compare_pretraining import compare_pretraining
 from formnet.training.initialization import initialize
 from formnet.training.pretrain import pretrain
+from formnet.training.run_directory import last_checkpoint, read_state
+from formnet.training.trainer import SaveByTime
 from small_runs import SMALL_MODEL, small_run
 
 
@@ -26,30 +33,97 @@ def some_words(document: Document, number: int) -> Document:
     return builder.build()
 
 
+def small_pretraining(pages: list[Path], vocabulary: Path, output: Path, **settings: Any) -> PreTraining:
+    optimization = {"learning_rate": 5e-3, "max_batch_tokens": 600, "bf16": False, "compile": False}
+    data = {
+        "pages": pages,
+        "init": {"size": "tiny", "tokenizer": str(vocabulary), "overrides": SMALL_MODEL},
+        "output": output,
+        "held_out_pages": 1,
+        "shuffle_buffer": 8,
+        "optimization": optimization,
+        **settings,
+    }
+    return make_settings(PreTraining, data, "test")
+
+
+@pytest.fixture
+def different_pages(documents: list[Document], tmp_path: Path) -> list[Path]:
+    """Two files of twelve pages, of which no two are near-duplicates."""
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
+    for number, file in enumerate(files):
+        write([some_words(documents[i % 2], 20 * number + i) for i in range(12)], file)
+    return files
+
+
+class KilledError(Exception):
+    """Raised instead of the signal that would end the process."""
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_pretrain_killed_and_resumed_gives_the_same_weights(
+    different_pages: list[Path], vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"steps": 14, "eval_every": 4, "save_minutes": 0.0, "raster": 0.5}
+    full = small_pretraining(different_pages, vocabulary, tmp_path / "full", **settings)
+    pretrain(full)
+    run = small_pretraining(different_pages, vocabulary, tmp_path / "killed", **settings)
+    on_step_end = SaveByTime.on_step_end
+
+    def kill(callback: SaveByTime, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
+        if state.global_step == 9:
+            raise KilledError
+        return on_step_end(callback, args, state, control, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SaveByTime, "on_step_end", kill)
+        with pytest.raises(KilledError):
+            pretrain(run)
+    checkpoint = last_checkpoint(run.output)
+    assert checkpoint is not None
+    assert (checkpoint / "stream-0.json").is_file()
+    monkeypatch.setattr("formnet.training.pretrain.split_pages", None)  # pages are not split again
+    pretrain(run)
+    expected, resumed = (load_file(r.output / "model.safetensors") for r in (full, run))
+    assert all(torch.equal(expected[name], resumed[name]) for name in expected)
+    states = [read_state(r.output) for r in (full, run)]
+    assert states[0] is not None
+    assert states[1] is not None
+    assert [entry.get("eval_loss") for entry in states[0]["log_history"]] == [
+        entry.get("eval_loss") for entry in states[1]["log_history"]
+    ]
+
+
+@pytest.mark.training
+@pytest.mark.slow
+def test_compare_pretraining_reports_each_variant_with_its_use_of_the_graph(
+    different_pages: list[Path], vocabulary: Path, tmp_path: Path
+) -> None:
+    run = small_pretraining(different_pages, vocabulary, tmp_path / "runs", steps=4, eval_every=2)
+    config = tmp_path / "pretrain.yaml"
+    config.write_text(run.model_dump_json(exclude={"optimization": {"bf16"}}))
+    assert is_pretraining(config)
+    (tmp_path / "variants.yaml").write_text(
+        "graph: []\nno graph: [init.overrides.super_tokens=false]\n", encoding="utf-8"
+    )
+    output = run_for_stdout("compare", str(config), str(tmp_path / "variants.yaml"), "--seed", "0", "--seed", "1")
+    with_graph, without_graph = json.loads(output)["rows"]
+    assert len(with_graph["accuracy"]["per_seed"]) == len(without_graph["curves"]) == 2
+    assert [point["step"] for point in with_graph["curves"][0]] == [2, 4]
+    assert set(with_graph["graph_use"]) == {"as_is", "messages_cut", "edges_shuffled", "edge_features_zeroed"}
+    assert without_graph["graph_use"] == {}
+    with pytest.raises(SettingsError, match="needs held-out pages"):
+        compare_pretraining(config, {"none": ["held_out_pages=0"]}, [0])
+
+
 @pytest.mark.training
 @pytest.mark.slow
 def test_pretrain_reduces_loss_and_initializes_finetuning(
-    documents: list[Document], vocabulary: Path, tmp_path: Path
+    different_pages: list[Path], vocabulary: Path, tmp_path: Path
 ) -> None:
-    pages = [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"]
-    for number, file in enumerate(pages):
-        write([some_words(documents[i % 2], 20 * number + i) for i in range(12)], file)
-    run = make_settings(
-        PreTraining,
-        {
-            "pages": pages,
-            "init": {"size": "tiny", "tokenizer": str(vocabulary), "overrides": SMALL_MODEL},
-            "output": tmp_path / "pretrained",
-            "steps": 40,
-            "eval_every": 5,
-            "held_out_pages": 1,
-            "eval_orders": ["given", "shuffled"],
-            "raster": 0.5,
-            "shuffle_buffer": 8,
-            "optimization": {"learning_rate": 5e-3, "max_batch_tokens": 600, "bf16": False, "compile": False},
-        },
-        "test",
-    )
+    settings = {"steps": 40, "eval_every": 5, "eval_orders": ["given", "shuffled"], "raster": 0.5}
+    run = small_pretraining(different_pages, vocabulary, tmp_path / "pretrained", **settings)
     curve = pretrain(run)
     assert pretrain(run) == curve  # a finished run is not trained again
     assert [entry["step"] for entry in curve["held_out"]][-1] == run.steps

@@ -1,21 +1,26 @@
 """Pages that a pre-training run leaves out: held-out documents, excluded ones, and near-duplicates of both."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from formnet.datasets import open_corpus
 from formnet.datasets.near_duplicates import NEAR_DUPLICATE_SHARE, PageIndex
 from formnet.document import Document
 from formnet.io.readers import read
+from formnet.io.writers import write
 
 #: Suffix of the id of a page that is a record of its own, as in report.pdf#2 and report_3.
 _PAGE_NUMBER = re.compile(r"[#/_]\d{1,3}$")
 _FILE_SUFFIX = re.compile(r"\.\w{2,4}$")
+
+
+#: Files of a split: the pages that are not trained on, with reasons, and those of them to evaluate on.
+LEFT_OUT, HELD_OUT_PAGES = "left_out.json", "held_out_pages.jsonl"
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,21 @@ class PageSplit:
     held_out: list[Document]
     left_out: list[LeftOut]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts by reason, and the pages."""
+    def save(self, folder: Path) -> None:
+        """Write the pages to a folder, with the numbers of pages left out for each reason."""
         reasons = Counter(page.reason.partition(":")[0] for page in self.left_out)
-        return {"counts": dict(reasons), "pages": [[page.file, page.page, page.reason] for page in self.left_out]}
+        pages = [[page.file, page.page, page.reason] for page in self.left_out]
+        left_out = json.dumps({"counts": dict(reasons), "pages": pages}, indent=1)
+        (folder / LEFT_OUT).write_text(left_out, encoding="utf-8")
+        if self.held_out:
+            write(self.held_out, folder / HELD_OUT_PAGES)
+
+    @classmethod
+    def load(cls, folder: Path) -> "PageSplit":
+        """Read what `save` wrote."""
+        left_out = json.loads((folder / LEFT_OUT).read_text(encoding="utf-8"))["pages"]
+        held_out = folder / HELD_OUT_PAGES
+        return cls(list(read(held_out)) if held_out.is_file() else [], [LeftOut(*page) for page in left_out])
 
 
 def split_pages(files: Sequence[Path], held_out_pages: int, exclude: Sequence[str]) -> PageSplit:
@@ -102,7 +118,16 @@ def source_id(page_id: str) -> str:
 
 def read_pages(file: Path) -> Iterator[Document]:
     """Yield the pages of a file as documents of one page each, except those without words."""
-    for document in read(file):
+    return (page for _, _, page in read_numbered_pages(file))
+
+
+def read_numbered_pages(file: Path, documents: int = 0, pages: int = 0) -> Iterator[tuple[int, int, Document]]:
+    """Yield pages with the numbers of their document and within it, both from 0.
+
+    The first `documents` are skipped without parsing them, and then the first `pages` of the next one.
+    """
+    for document_number, document in enumerate(read(file, skip=documents), documents):
         for number, page in enumerate(document.pages):
-            if page.texts:
-                yield replace(document, id=f"{document.id}/{number + 1}", pages=(page,), entities=(), links=())
+            if page.texts and (document_number, number) >= (documents, pages):
+                single = replace(document, id=f"{document.id}/{number + 1}", pages=(page,), entities=(), links=())
+                yield document_number, number, single

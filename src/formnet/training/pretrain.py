@@ -17,8 +17,9 @@ from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
 from formnet.training.config import PreTraining
 from formnet.training.initialization import initialize
-from formnet.training.masked_lm import Masker, PageStream, masked_batch
-from formnet.training.page_split import split_pages
+from formnet.training.masked_lm import Masker, masked_batch
+from formnet.training.page_split import PageSplit, split_pages
+from formnet.training.page_stream import PageStream
 from formnet.training.run_directory import HELD_OUT, claim_run_directory, last_checkpoint, read_state
 from formnet.training.sampling import TensorBatch
 from formnet.training.trainer import (
@@ -28,9 +29,6 @@ from formnet.training.trainer import (
     process_count,
     process_rank,
 )
-
-#: Pages that were not trained on, with reasons.
-LEFT_OUT = "left_out.json"
 
 
 def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
@@ -52,7 +50,10 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     initialized = initialize(run.init, run.optimization, FormNetForMaskedLM)
     tokenizer = initialized.tokenizer
     encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
-    split = split_pages(run.pages, run.held_out_pages, run.exclude)
+    checkpoint = last_checkpoint(run.output) if resume else None
+    split = (
+        split_pages(run.pages, run.held_out_pages, run.exclude) if checkpoint is None else PageSplit.load(run.output)
+    )
     stream = PageStream(
         run.pages,
         encoder,
@@ -70,15 +71,16 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     if rank == 0:
         claim_run_directory(run, resume=resume, origin={"processes": num_processes})
         tokenizer.save(str(run.output / "tokenizer.json"))
-        (run.output / LEFT_OUT).write_text(json.dumps(split.to_json(), indent=1), encoding="utf-8")
-    done = completed_steps(run.output) if resume else 0
-    stream.skip_batches = done * run.optimization.gradient_accumulation_steps
+        split.save(run.output)
+    if checkpoint is not None:
+        stream.resume(checkpoint, completed_steps(checkpoint) * run.optimization.gradient_accumulation_steps)
     held_out = HeldOutPages(split.held_out, encoder, masker, run)
     trainer = FormNetTrainer(
         run,
         initialized,
         make_dataloader(stream, batch_size=None),
         held_out.evaluate if split.held_out else None,
+        save_extra=stream.save_positions,
         max_steps=run.steps,
         ignore_data_skip=True,  # the stream skips them itself
         eval_steps=run.eval_every,
@@ -108,10 +110,9 @@ def loss_curve(run: PreTraining, history: Sequence[dict[str, Any]]) -> dict[str,
     }
 
 
-def completed_steps(output: Path) -> int:
-    """Return the number of steps of the last checkpoint."""
-    checkpoint = last_checkpoint(output)
-    state = None if checkpoint is None else read_state(checkpoint)
+def completed_steps(checkpoint: Path) -> int:
+    """Return the number of steps of a checkpoint."""
+    state = read_state(checkpoint)
     return 0 if state is None else int(state["global_step"])
 
 

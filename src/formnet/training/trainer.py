@@ -32,7 +32,10 @@ EvalFn = Callable[[PreTrainedModel], dict[str, float]]
 
 
 class FormNetTrainer(Trainer):
-    """Trains on the batches of a data loader and evaluates with `eval_fn` at regular intervals."""
+    """Trains on the batches of a data loader and evaluates with `eval_fn` at regular intervals.
+
+    `save_extra` writes more files to each checkpoint, before the file that marks it as complete.
+    """
 
     def __init__(
         self,
@@ -40,12 +43,13 @@ class FormNetTrainer(Trainer):
         initialized: InitializedModel[Any],
         dataloader: "DataLoader[Any]",
         eval_fn: EvalFn | None,
+        save_extra: Callable[[Path], None] | None = None,
         **arguments: Any,
     ):
         freeze(initialized.model, run.optimization.frozen)
         # Trainer requires an evaluation dataset; ours is inside `eval_fn`.
         super().__init__(initialized.model, _arguments(run, eval_fn is not None, **arguments), eval_dataset={})
-        self.run_settings, self.dataloader, self.eval_fn = run, dataloader, eval_fn
+        self.run_settings, self.dataloader, self.eval_fn, self.save_extra = run, dataloader, eval_fn, save_extra
         self.new_parameters = initialized.new_parameters
         self.restored_loss: tuple[float, int] | None = None  # unlogged loss of a checkpoint, and the last logged step
         self.remove_callback(ProgressCallback)
@@ -92,6 +96,8 @@ class FormNetTrainer(Trainer):
         folder.mkdir(parents=True, exist_ok=True)
         unlogged = float(self._tr_loss), self._globalstep_last_logged
         _unlogged_loss_file(folder).write_text(json.dumps(unlogged), encoding="utf-8")
+        if self.save_extra is not None:
+            self.save_extra(folder)
         super()._save_checkpoint(*arguments)
 
     def _save_rng_state(self, output_dir: str) -> None:

@@ -18,7 +18,9 @@ _OCR_TYPES = ("pdf", "image")
 _DOCUMENT_TYPES = ("jsonl", "parquet")
 
 
-def read(path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
+def read(
+    path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS, skip: int = 0
+) -> Iterator[Document]:
     """Iterate over the documents in a file.
 
     A PDF, image, markup file or OCR service response is one document; JSONL and Parquet files hold many. Glued words,
@@ -28,27 +30,31 @@ def read(path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = D
         path: The file to read. Its type is detected from its content.
         ocr: The OCR engine for images and scanned PDF pages, or its name.
         limits: Limits on the input.
+        skip: Number of documents to skip without parsing them, in JSONL and Parquet files.
     """
-    return map(_raise_if_error, read_each(path, ocr, limits))
+    return map(_raise_if_error, read_each(path, ocr, limits, skip))
 
 
 def read_each(
-    path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS
+    path: str | Path, ocr: str | OcrEngine = "auto", limits: ReadLimits = DEFAULT_LIMITS, skip: int = 0
 ) -> Iterator[Document | DocumentError]:
     """Iterate over the documents in a file like `read`, yielding the error for each invalid JSONL or Parquet record."""
     path = Path(path)
     check_file(path, limits)
     file_type = detect_file_type(path)
-    return _parse(path, file_type, ocr, limits)
+    documents = _parse(path, file_type, ocr, limits, skip)
+    return documents if file_type in _DOCUMENT_TYPES else islice(documents, skip, None)
 
 
-def _parse(path: Path, file_type: str, ocr: str | OcrEngine, limits: ReadLimits) -> Iterator[Document | DocumentError]:
+def _parse(
+    path: Path, file_type: str, ocr: str | OcrEngine, limits: ReadLimits, skip: int
+) -> Iterator[Document | DocumentError]:
     """Parse a file; an error that its parser did not expect becomes the `DocumentError` of the file."""
     module = import_module(f"{__name__}.{file_type}")
     documents: Iterator[Document | DocumentError]
     try:
         if file_type in _DOCUMENT_TYPES:
-            documents = module.read_each(path, limits)
+            documents = module.read_each(path, limits, skip)
         elif file_type == "cloud":
             documents = module.read(path, limits)
         elif file_type in _OCR_TYPES:

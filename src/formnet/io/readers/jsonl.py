@@ -12,6 +12,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -46,10 +47,10 @@ class Line(NamedTuple):
         return f"{self.file}, line {self.number}"
 
 
-def read_each(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document | DocumentError]:
-    """Iterate over the documents in a file, yielding the error for each invalid line."""
+def read_each(path: Path, limits: ReadLimits = DEFAULT_LIMITS, skip: int = 0) -> Iterator[Document | DocumentError]:
+    """Iterate over the documents in a file after the first `skip`, yielding the error for each invalid line."""
     try:
-        for line in iter_lines(path, limits):
+        for line in islice(iter_lines(path, limits), skip, None):
             try:
                 yield parse(line, limits)
             except DocumentError as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,19 @@ def count(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> int:  # noqa: ARG0
         return int(file.metadata.num_rows)
 
 
-def read_each(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document | DocumentError]:
-    """Iterate over the documents in a file, yielding the error for each invalid row; a few rows are in memory."""
-    number = 0
+def read_each(path: Path, limits: ReadLimits = DEFAULT_LIMITS, skip: int = 0) -> Iterator[Document | DocumentError]:
+    """Iterate over the documents in a file after the first `skip`, yielding the error for each invalid row.
+
+    A few rows are in memory.
+    """
+    number = skip
     try:
         with _open(path) as file:
             columns = [name for name in file.schema_arrow.names if name in COLUMNS]
             if not columns:
                 raise DocumentError(f"{path}: has no document columns. Expected some of {', '.join(COLUMNS)}.")
-            for row in iter_rows(file, range(file.metadata.num_row_groups), columns, limits):
+            rows = iter_rows(file, range(file.metadata.num_row_groups), columns, limits)
+            for row in islice(rows, skip, None):
                 number += 1
                 try:
                     if row.nbytes > limits.max_line_bytes:
