@@ -20,7 +20,7 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
         file = results / f"{name}.json"
         return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
-    for name, draw in (("curve", draw_curve), ("ablation", draw_ablation)):
+    for name, draw in (("curve", draw_curve), ("ablation", draw_ablation), ("pretrain-variants", draw_pretraining)):
         if (result := record(name)) is not None:
             draw(result, folder / f"{name}.png")
             yield folder / f"{name}.png"
@@ -90,3 +90,19 @@ def draw_ablation(record: dict[str, Any], path: Path) -> None:
         axes.set_xticks(range(len(groups)), [f"{trained}\n→ {tested}" for trained, tested in groups], fontsize=8)
         axes.set_ylim(top=1.12 * axes.get_ylim()[1])  # leave space for the legend
         axes.legend(fontsize=8, loc="upper center", ncols=len(variants))
+
+
+def draw_pretraining(record: dict[str, Any], path: Path) -> None:
+    """Draw masked-language accuracy on held-out pages by step, as the mean over seeds with their range."""
+    colors = ("gray", GREEN, ORANGE, BLUE)
+    with plot(path, "Masked language modeling on held-out pages", "steps", "accuracy (%)") as axes:
+        for row, color in zip(record["rows"], colors, strict=False):
+            steps = [point["step"] for point in row["curves"][0]]
+            for key, style in (("accuracy", "-"), ("accuracy_shuffled", ":")):
+                seeds = [[100 * point[key] for point in curve] for curve in row["curves"]]
+                middle = [sum(values) / len(values) for values in zip(*seeds, strict=True)]
+                name = row["variant"] + (", words shuffled" if style == ":" else "")
+                axes.plot(steps, middle, style, color=color, label=name)
+                low, high = zip(*((min(v), max(v)) for v in zip(*seeds, strict=True)), strict=True)
+                axes.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
+        axes.legend(fontsize=7)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import costs, scores, structure
+from benchmarks.tables import costs, graph_use, scores, structure
 from formnet.errors import FormNetError
 
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -35,6 +35,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "pretrain-clean": scores.pretraining,
     "pretrain-all": scores.pretraining,
     "pretrain-scratch": scores.pretraining,
+    "graph-designs": graph_use.pretraining_variants,
+    "pretrain-variants": graph_use.pretraining_variants,
     "receipts-cord": scores.evaluation,
     "receipts-sroie": scores.evaluation,
     "ad-invoices": scores.evaluation,

@@ -37,6 +37,8 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     assert "calibration error" in shown
     assert (pictures / "given" / "reliability.png").is_file()
     assert len(list((pictures / "given").glob("*.png"))) == 4  # a tiny network is wrong on all three pages
+    shown = run_command("evaluate", str(tmp_path / "run"), corpus, "--graph-use")
+    assert "graph messages cut" in shown
     told = json.loads(run_for_stdout("evaluate", str(tmp_path / "run"), corpus, "--order", "raster", "--json"))
     assert {"entities", "words", "calibration", "fields"} <= set(told["orders"]["raster"])
 
@@ -57,6 +59,14 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     compared = json.loads(run_for_stdout("compare", str(config), str(tmp_path / "variants.yaml")))
     assert [row["variant"] for row in compared["rows"]] == ["as it is", "longer"]
     assert compared["judged_on"] == "the held-out part of training"
+    one_by_one = ("compare", str(config), str(tmp_path / "variants.yaml"), "--out", str(tmp_path / "compared.json"))
+    for name in ("longer", "as it is"):
+        rows = json.loads(run_for_stdout(*one_by_one, "--variant", name))["rows"]
+    assert [(row["variant"], row["f1"], "commit" in row) for row in rows] == [
+        (row["variant"], row["f1"], row["variant"] == "longer") for row in reversed(compared["rows"])
+    ]
+    with pytest.raises(SettingsError, match="there is no variant shorter"):
+        run_for_stdout(*one_by_one, "--variant", "shorter")
     shown = json.loads(run_for_stdout("compare", str(config), str(tmp_path / "variants.yaml"), "--test", corpus))
     assert shown["judged_on"] == corpus
     assert shown["rows"][0]["parameters"] == repeated["parameters"] > 0
@@ -71,9 +81,9 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     again = json.loads(run_for_stdout(*ablation, "--variant", "FormNet"))["rows"]
     assert [row["variant"] for row in again] == [row["variant"] for row in ablated["rows"]]
     assert ["commit" in row for row in again] == [True, True, True, False]  # the last was measured again
-    with pytest.raises(SettingsError, match="results of another test corpus or other seeds"):
+    with pytest.raises(SettingsError, match="different seeds"):
         run_for_stdout(*ablation, "--variant", "FormNet", "--seed", "7")
-    with pytest.raises(SettingsError, match=r"different settings \(epochs\)"):
+    with pytest.raises(SettingsError, match="different epochs"):
         run_for_stdout(*ablation, "--variant", "FormNet", "--set", "epochs=3")
 
     curve = json.loads(run_for_stdout("learning-curve", str(config), "--test", corpus, "--documents", "1"))

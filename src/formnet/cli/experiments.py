@@ -1,6 +1,5 @@
 """`formnet run-seeds`, `compare`, `ablate` and `learning-curve`: several training runs with a common result."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,12 @@ if TYPE_CHECKING:
 
 Test = Annotated[str, typer.Option("--test", metavar="CORPUS", help="Corpus to score on, as in funsd:data/funsd@test.")]
 Seeds = Annotated[list[int] | None, typer.Option("--seed", min=0, help="Random seed; repeat for several.")]
+
+
+Variants = Annotated[
+    list[str] | None,
+    typer.Option("--variant", help="Variant to train; repeat for several. Other rows in --out are kept. Default: all."),
+]
 
 
 def run_seeds(
@@ -53,6 +58,7 @@ def compare(
             metavar="CORPUS", help="Corpus to score on instead of held-out documents, for reporting, not for selection."
         ),
     ] = None,
+    variant: Variants = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
@@ -62,17 +68,21 @@ def compare(
     from formnet.training.experiments.compare import compare as run_experiment
     from formnet.training.experiments.compare import read_variants
     from formnet.training.experiments.compare_pretraining import compare_pretraining
+    from formnet.training.experiments.rows import choose_variants, merge_rows, read_earlier_rows
 
-    named = read_variants(variants)
-    if is_pretraining(config):
-        if test is not None:
-            raise typer.BadParameter("pre-training is scored on held-out pages.", param_hint="--test")
-        settings = load_settings(PreTraining, config, override or ()).model_dump(mode="json")
-        result = compare_pretraining(config, named, seed or [0], override or ())
+    is_pretraining_run, seeds = is_pretraining(config), seed or [0]
+    if is_pretraining_run and test is not None:
+        raise typer.BadParameter("pre-training is scored on held-out pages.", param_hint="--test")
+    settings = load_settings(PreTraining if is_pretraining_run else FineTuning, config, override or ())
+    available = read_variants(variants)
+    named = {name: available[name] for name in choose_variants(variant or (), available)}
+    earlier = read_earlier_rows(out, settings, seeds=seeds) if variant else None
+    if is_pretraining_run:
+        result = compare_pretraining(config, named, seeds, override or ())
     else:
-        settings = load_settings(FineTuning, config, override or ()).model_dump(mode="json")
-        result = run_experiment(config, named, seed or [0], test, override or ())
-    _output({"config": settings, **result}, out)
+        result = run_experiment(config, named, seeds, test, override or ())
+    result = merge_rows(result, earlier, lambda row: row["variant"])
+    _output({"config": settings.model_dump(mode="json"), **result}, out)
 
 
 def ablate(
@@ -85,28 +95,24 @@ def ablate(
     order: Annotated[
         list[ReadingOrder] | None, typer.Option(help="Reading order for scoring; repeat for several. Default: all.")
     ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(help="Variant to train, such as 'ETC + GCN'; other rows in --out are kept. Default: all."),
-    ] = None,
+    variant: Variants = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
     """Train with and without Rich Attention and super-tokens, as in the paper's ablation, in several reading orders."""
     configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
-    from formnet.training.experiments.ablation import VARIANTS, check_same_settings, merge_rows
+    from formnet.training.experiments.ablation import VARIANTS
     from formnet.training.experiments.ablation import ablate as run_experiment
+    from formnet.training.experiments.rows import choose_variants, merge_rows, read_earlier_rows
 
     run = load_settings(FineTuning, config, override or ())
     trained, scored = _orders(trained_in or [ReadingOrder.given]), _orders(order or list(ReadingOrder))
     seeds = seed or [0]
-    old = json.loads(out.read_text(encoding="utf-8")) if variant and out is not None and out.is_file() else None
-    if old is not None:
-        check_same_settings(old, test, seeds, run)
-    result = run_experiment(run, test, seeds, trained, scored, variant or tuple(VARIANTS))
-    if old is not None:
-        result = merge_rows(result, old)
+    named = choose_variants(variant or (), VARIANTS)
+    earlier = read_earlier_rows(out, run, test=test, seeds=seeds) if variant else None
+    result = run_experiment(run, test, seeds, trained, scored, named)
+    result = merge_rows(result, earlier, lambda row: (row["variant"], row["trained_in"]))
     _output({"config": run.model_dump(mode="json"), **result}, out)
 
 

@@ -5,10 +5,8 @@ from itertools import product
 from typing import Any
 
 from formnet.document.reading_order import Order
-from formnet.errors import SettingsError
 from formnet.training.config import FineTuning
 from formnet.training.experiments.trial import for_seed, mean_and_std, score_trial
-from formnet.training.run_directory import changed_settings
 
 #: Rows of the paper's table, with their overrides of the model configuration.
 VARIANTS = {
@@ -28,9 +26,6 @@ def ablate(
     variants: Sequence[str] = tuple(VARIANTS),
 ) -> dict[str, Any]:
     """Train every variant in every order with every seed; score each in all orders."""
-    unknown = sorted({*variants} - {*VARIANTS})
-    if unknown:
-        raise SettingsError(f"there is no variant {', '.join(unknown)}. Use one of {', '.join(VARIANTS)}.")
     rows = []
     for order, name in product(trained_in, variants):
         variant = with_overrides(run, **VARIANTS[name]).model_copy(update={"order": order})
@@ -45,25 +40,6 @@ def ablate(
             }
         )
     return {"test": test, "seeds": list(seeds), "rows": rows}
-
-
-def check_same_settings(old: dict[str, Any], test: str, seeds: Sequence[int], run: FineTuning) -> None:
-    """Raise if existing results are of another test corpus, other seeds or other settings."""
-    if (old.get("test"), old.get("seeds")) != (test, list(seeds)):
-        raise SettingsError("--out: the file contains results of another test corpus or other seeds. Use another file.")
-    changed = changed_settings(old.get("config", {}), run)
-    if changed:
-        raise SettingsError(
-            f"--out: the file contains results with different settings ({', '.join(changed)}). Use another file."
-        )
-
-
-def merge_rows(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """Replace the old rows that were measured again, and add the commit of the old results to the other ones."""
-    new_rows = {(row["variant"], row["trained_in"]): row for row in new["rows"]}
-    old_rows = [{"commit": old["commit"], **row} for row in old["rows"]]
-    rows = [new_rows.pop((row["variant"], row["trained_in"]), row) for row in old_rows]
-    return {**new, "rows": [*rows, *new_rows.values()]}
 
 
 def with_overrides(run: FineTuning, **overrides: Any) -> FineTuning:
