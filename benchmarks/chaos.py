@@ -99,7 +99,11 @@ def run(
             recovered = sum(_recovers(attacker, parts, expected) for _, parts, expected in requests)
             processes = psutil.Process(service.process).children(recursive=True)
         _, left = psutil.wait_procs(processes, _SHUTDOWN_SECONDS)
-        files = [path.name for path in disk.iterdir() if path.name.startswith(("formnet", "tmp"))]
+        files = [
+            path.relative_to(disk).as_posix()
+            for path in sorted(disk.rglob("*"))
+            if path.relative_to(disk).parts[0].startswith(("formnet", "tmp"))
+        ]
     return {
         "minutes": minutes,
         "honest": dict(log.honest.most_common()),
