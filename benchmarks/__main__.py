@@ -28,6 +28,7 @@ for command in (
     speed.bulk,
     speed.growth,
     speed.export,
+    speed.ocr_cost,
     service.serve,
     service.overload,
     service.attacks,

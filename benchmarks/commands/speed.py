@@ -1,15 +1,13 @@
 """Benchmarks of the model, of extraction and of bulk processing: speed, memory and size."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from benchmarks.commands.options import Repeats, TestCorpus, first_documents
 from formnet.cli.options import AsJson, Model
 from formnet.cli.results import configure_runtime, print_json
-
-if TYPE_CHECKING:
-    pass
 
 
 def graph(
@@ -49,6 +47,31 @@ def attention(
     for case in result["cases"]:
         ratios = f"forward × {case['forward_ratio']:.2f}  training × {case['train_ratio']:.2f}"
         typer.echo(f"{case['tokens']:>7,} tokens  {case['dtype']:9}  {ratios}  {case['peak_mb']:6.0f} MB")
+
+
+def ocr_cost(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Folder with images of pages.")],
+    pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages.")] = 40,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the cost of RapidOCR with OpenVINO relative to onnxruntime; OMP_NUM_THREADS limits both."""
+    from benchmarks.ocr_cost import benchmark
+    from formnet.io.file_types import detect_file_type
+    from formnet.io.readers import find_files
+
+    images = [file for file in find_files(folder) if detect_file_type(file) == "image"][:pages]
+    if not images:
+        raise typer.BadParameter(f"{folder}: no images found. Use a folder with JPEG, PNG, TIFF or WebP files.")
+    result = benchmark(images)
+    if as_json:
+        print_json(result, pages=pages)
+        return
+    for row in result["rows"]:
+        cost = f"{row['core_seconds_per_page']:6.2f} core-seconds, {row['seconds_per_page']:6.2f} s"
+        typer.echo(f"{row['runtime']:12} {cost} per page")
+    typer.echo(
+        f"ratio {result['ratio_to_onnxruntime']:.2f}; same text on {result['same_text']} of {result['pages']} pages"
+    )
 
 
 def parameters(as_json: AsJson = False) -> None:

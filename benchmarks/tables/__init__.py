@@ -50,6 +50,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "straight-through": structure.straight_through,
     "extract": costs.extract,
     "onnx": costs.onnx,
+    "ocr-cost": costs.ocr_cost,
     "bulk": costs.bulk,
     "growth": costs.growth,
     "sizing": costs.sizing,

@@ -207,6 +207,17 @@ def hostile_folder(record: dict[str, Any]) -> str:
     return table(rows)
 
 
+def ocr_cost(record: dict[str, Any]) -> str:
+    """Tabulate the cost of OCR by the library that runs its models."""
+    rows = [("library", "core-seconds per page", "seconds per page")]
+    rows += [
+        (row["runtime"], f"{row['core_seconds_per_page']:.2f}", f"{row['seconds_per_page']:.2f}")
+        for row in record["rows"]
+    ]
+    same = f"same words on {record['same_text']} of {record['pages']} pages"
+    return table(rows) + f"\nOpenVINO ÷ onnxruntime: {record['ratio_to_onnxruntime']:.2f}; {same}.\n"
+
+
 def chaos(record: dict[str, Any]) -> str:
     """Tabulate a chaos run."""
     memory = record["memory_mb"]

@@ -18,13 +18,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from formnet.document import Document
 from formnet.errors import DocumentError, FormNetError, LimitError, OcrError, ReaderError, ReadTimeoutError
 from formnet.io.images import data_url
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
-from formnet.io.ocr import OcrEngine, OcrResult, find_engine
+from formnet.io.ocr import OcrEngine, OcrResult, find_engine, is_custom_engine, resolve_engine_name
 from formnet.io.page_image import load_page_image
 from formnet.io.readers.jsonl import from_json
 
@@ -321,7 +321,7 @@ class _LazyEngine:
     def preload(self) -> None:
         """Load the engine and its models now; if that fails, reading an image raises the error."""
         with suppress(Exception):
-            self._load().read(Image.new("RGB", (64, 64), "white"))
+            self._load()
         set_memory_limit(None)
 
     def _report_progress(self) -> None:
@@ -333,6 +333,10 @@ class _LazyEngine:
             set_memory_limit(None)
             try:
                 self.engine = find_engine(self.engine_name)
+                if not is_custom_engine(resolve_engine_name(self.engine_name)):
+                    image = Image.new("RGB", (320, 96), "white")
+                    ImageDraw.Draw(image).text((16, 24), "TOTAL 9.00", fill="black", font_size=40)
+                    self.engine.read(image)  # loads its models, which it would else do with the first image
             finally:
                 set_memory_limit(self.isolation.memory)
         return self.engine

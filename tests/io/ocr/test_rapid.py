@@ -1,7 +1,15 @@
+import pickle
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from formnet.io.ocr.rapid import sort_lines
+from formnet.errors import OcrError
+from formnet.io.isolation import IsolatedReader
+from formnet.io.ocr import RAPIDOCR_RUNTIMES, find_engine, is_installed, rapid
+from formnet.io.ocr.rapid import has_matching_shape, sort_lines
+from paper import picture
 
 
 @pytest.mark.parametrize("slope", [-0.06, 0.0, 0.06])
@@ -14,3 +22,53 @@ def test_sort_lines_skewed_page_keeps_line_order(slope: float) -> None:
     shuffled = np.random.default_rng(0).permutation(len(quads))
     order = sort_lines(np.array(quads)[shuffled])
     assert shuffled[order].tolist() == list(range(len(quads)))
+
+
+@pytest.mark.ocr
+@pytest.mark.slow
+@pytest.mark.skipif(not all(map(find_spec, ("rapidocr", *RAPIDOCR_RUNTIMES))), reason="needs both libraries")
+def test_engine_runtimes_read_the_same_words() -> None:
+    by_default, other = rapid.Engine(), find_engine("rapidocr:openvino")
+    assert by_default.runtime == "onnxruntime"
+    assert getattr(other, "runtime", None) == "openvino"
+    image = picture()
+    expected, result = by_default.read(image), pickle.loads(pickle.dumps(other)).read(image)
+    assert result.texts == expected.texts
+    assert len(result.texts) > 3
+    assert np.allclose(result.boxes, expected.boxes, atol=2)
+    from rapidocr.inference_engine.openvino.device_config import CPUConfig
+
+    assert CPUConfig({}).get_config()["CPU_RUNTIME_CACHE_CAPACITY"] == "0"
+
+
+@pytest.mark.ocr
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO")
+def test_isolated_reader_openvino_reads_within_memory_limit(examples: Path) -> None:
+    with IsolatedReader("rapidocr:openvino") as reader:
+        document, _ = reader.read_one(examples / "receipt.jpg", images=False)
+    assert len(document.texts) > 50
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "fits"),
+    [
+        ((1, 3, 736, 480), (1, 1, 736, 480), True),
+        ((1, 3, 736, 480), (1, 1, 704, 480), False),
+        ((6, 3, 48, 192), (6, 2), True),
+        ((6, 3, 48, 192), (4, 2), False),
+        ((6, 3, 48, 443), (6, 55, 18710), True),
+        ((6, 3, 48, 817), (6, 55, 18710), False),
+    ],
+)
+def test_has_matching_shape_recognizes_stale_results(inputs: tuple[int], output: tuple[int], fits: bool) -> None:
+    assert has_matching_shape(inputs, output) == fits
+
+
+def test_engine_without_onnxruntime_uses_openvino(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rapid, "find_spec", lambda name: None if name == "onnxruntime" else name)
+    assert rapid.Engine().runtime == "openvino"
+    with pytest.raises(OcrError, match=r"needs onnxruntime. Run pip install 'formnet\[ocr\]'"):
+        rapid.Engine("onnxruntime")
+    monkeypatch.setattr("formnet.io.ocr.find_spec", lambda name: None if name in RAPIDOCR_RUNTIMES else name)
+    assert not is_installed("rapidocr")

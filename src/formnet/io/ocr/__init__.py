@@ -23,14 +23,18 @@ class BuiltinEngine(NamedTuple):
 
     module: str
     install: str
-    packages: tuple[str, ...] = ()
+    packages: tuple[tuple[str, ...], ...] = ()  # one of each group
     program: str | None = None
 
 
+#: Libraries that can run the models of RapidOCR, in order of preference. OpenVINO is faster and needs more memory.
+RAPIDOCR_RUNTIMES = ("onnxruntime", "openvino")
 #: Built-in engines by name, in order of preference.
 ENGINES = {
     "rapidocr": BuiltinEngine(
-        "formnet.io.ocr.rapid", "pip install 'formnet[ocr]'", packages=("rapidocr", "onnxruntime")
+        "formnet.io.ocr.rapid",
+        "pip install 'formnet[ocr]'",
+        packages=(("rapidocr",), RAPIDOCR_RUNTIMES),
     ),
     "tesseract": BuiltinEngine(
         "formnet.io.ocr.tesseract", "apt install tesseract-ocr (or brew install tesseract)", program="tesseract"
@@ -67,8 +71,8 @@ class NoEngineError(OcrError):
 def find_engine(name: str = "auto") -> OcrEngine:
     """Return an engine, created once per process.
 
-    `auto` selects the first installed engine. Other names are `rapidocr`, `tesseract`, `tesseract:deu+eng` for
-    languages, and `module:Class` for a custom engine.
+    `auto` selects the first installed engine. Other names are `rapidocr`, `rapidocr:openvino` for the library that
+    runs its models, `tesseract`, `tesseract:deu+eng` for languages, and `module:Class` for a custom engine.
     """
     name = resolve_engine_name(name)
     base_name, _, option = name.partition(":")
@@ -110,7 +114,7 @@ def resolve_engine_name(name: str) -> str:
     """Replace `auto` by the engine named in `FORMNET_OCR`, if set."""
     name = os.environ.get(ENGINE_VARIABLE) or name if name == "auto" else name
     base_name, _, option = name.partition(":")
-    if option and base_name in ("auto", "rapidocr"):
+    if option and (base_name == "auto" or (base_name == "rapidocr" and option not in RAPIDOCR_RUNTIMES)):
         raise OcrError(f"{name!r}: {base_name} does not accept a language. Use tesseract, as in tesseract:deu+eng.")
     return name
 
@@ -131,4 +135,6 @@ def is_installed(name: str) -> bool:
     """Return whether a built-in engine is installed."""
     engine = ENGINES[name]
     has_program = engine.program is None or which(engine.program) is not None
-    return has_program and all(find_spec(package) is not None for package in engine.packages)
+    return has_program and all(
+        any(find_spec(package) is not None for package in alternatives) for alternatives in engine.packages
+    )

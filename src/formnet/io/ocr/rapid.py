@@ -1,11 +1,15 @@
-"""RapidOCR engine: text detection and recognition with the ONNX models of the `rapidocr` package."""
+"""RapidOCR engine: text detection and recognition with the models of the `rapidocr` package.
+
+onnxruntime runs them, or OpenVINO on request, which is faster but takes more memory.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +17,31 @@ from PIL import Image
 
 from formnet.document.boxes import Box, raster_order, split_line
 from formnet.errors import OcrError
-from formnet.io.ocr import OcrResult
+from formnet.io.ocr import RAPIDOCR_RUNTIMES, OcrResult
+
+#: Settings for the number of threads.
+_THREADS = {"openvino": "inference_num_threads", "onnxruntime": "intra_op_num_threads"}
 
 
 class Engine:
-    """RapidOCR, with its text lines split into words at spaces."""
+    """RapidOCR, with its text lines split into words at spaces.
 
-    def __init__(self) -> None:
+    `runtime` is one of `RAPIDOCR_RUNTIMES`; by default, the first that is installed.
+    """
+
+    def __init__(self, runtime: str | None = None) -> None:
+        choices = RAPIDOCR_RUNTIMES if runtime is None else (runtime,)
+        installed = [name for name in choices if find_spec(name) is not None]
+        if not installed:
+            raise OcrError(f"RapidOCR needs {' or '.join(choices)}. Run pip install 'formnet[ocr]'.")
+        self.runtime = installed[0]
         self._lock = Lock()  # RapidOCR keeps per-call options on the instance
 
     def __getstate__(self) -> dict[str, Any]:
-        return {}
+        return {"runtime": self.runtime}
 
-    def __setstate__(self, _: dict[str, Any]) -> None:
-        self._lock = Lock()
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.runtime, self._lock = state["runtime"], Lock()
 
     @property
     def name(self) -> str:
@@ -35,11 +50,15 @@ class Engine:
 
     @cached_property
     def _engine(self) -> Any:
-        from rapidocr import RapidOCR
+        from rapidocr import EngineType, RapidOCR
 
-        # onnxruntime would use all cores; OMP_NUM_THREADS limits it where several engines share a machine.
+        # Both libraries would use all cores; OMP_NUM_THREADS limits them where several engines share a machine.
         threads = int(os.environ.get("OMP_NUM_THREADS") or -1)
-        return RapidOCR(params={"Global.log_level": "error", "EngineConfig.onnxruntime.intra_op_num_threads": threads})
+        stages = {f"{stage}.engine_type": EngineType(self.runtime) for stage in ("Det", "Cls", "Rec")}
+        limit = {f"EngineConfig.{self.runtime}.{_THREADS[self.runtime]}": threads}
+        if self.runtime == "openvino":
+            _adapt_openvino()
+        return RapidOCR(params={"Global.log_level": "error", **stages, **limit})
 
     def read(self, image: Image.Image) -> OcrResult:
         """Recognize the words of an image; boxes are in pixels."""
@@ -53,6 +72,35 @@ class Engine:
             return OcrResult((), (), ())
         words = list(_iter_words(result))
         return OcrResult([w[0] for w in words], [w[1] for w in words], [w[2] for w in words])
+
+
+@cache
+def _adapt_openvino() -> None:
+    """Change how RapidOCR uses OpenVINO where it has no setting for it.
+
+    OpenVINO caches kernels for every shape it meets; each page has others, and hundreds of MB add up. And without
+    memory for a result, it returns the previous one, which would become wrong words.
+    """
+    from rapidocr.inference_engine.openvino import device_config, main
+
+    config, session = cast("Any", device_config.CPUConfig), cast("Any", main.OpenVINOInferSession)
+    get_config, infer = config.get_config, session.__call__
+    config.get_config = lambda self: {**get_config(self), "CPU_RUNTIME_CACHE_CAPACITY": "0"}
+
+    def checked_infer(self: Any, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        output: NDArray[np.float32] = infer(self, inputs)
+        if not has_matching_shape(inputs.shape, output.shape):
+            raise MemoryError(f"no result of OpenVINO for an input of shape {inputs.shape}")
+        return output
+
+    session.__call__ = checked_infer
+
+
+def has_matching_shape(inputs: Sequence[int], output: Sequence[int]) -> bool:
+    """Return whether an output may belong to inputs [B, C, H, W]: a map of pixels, steps of 8 pixels, or classes."""
+    if len(output) == 4:
+        return (inputs[0], *inputs[2:]) == (output[0], *output[2:])
+    return inputs[0] == output[0] and (len(output) < 3 or abs(inputs[3] / 8 - output[1]) <= 2)
 
 
 def _iter_words(result: Any) -> Iterator[tuple[str, Box, float]]:
