@@ -35,7 +35,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "pretrain-clean": scores.pretraining,
     "pretrain-all": scores.pretraining,
     "pretrain-scratch": scores.pretraining,
-    "graph-designs": graph_use.pretraining_variants,
+    "pretrain-designs": graph_use.pretraining_variants,
     "pretrain-variants": graph_use.pretraining_variants,
     "receipts-cord": scores.evaluation,
     "receipts-sroie": scores.evaluation,

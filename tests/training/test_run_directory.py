@@ -26,11 +26,11 @@ def test_claim_run_directory_other_settings_raises(vocabulary: Path, tmp_path: P
 
 
 def test_last_checkpoint_incomplete_is_skipped(tmp_path: Path) -> None:
-    assert completed_steps(tmp_path) == 0
+    assert last_checkpoint(tmp_path) is None
     for step, state in ((5, '{"global_step": 5}'), (10, '{"global_'), (9, None), ("5.bak", '{"global_step": 5}')):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         if state:
             (folder / "trainer_state.json").write_text(state)
     assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-5"
-    assert completed_steps(tmp_path) == 5
+    assert [completed_steps(tmp_path / f"checkpoint-{step}") for step in (5, 10, 9)] == [5, 0, 0]
