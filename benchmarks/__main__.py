@@ -37,6 +37,7 @@ for command in (
     service.chaos,
     results.captions,
     results.straight_through,
+    results.graph_use,
     results.results,
     results.figures,
     results.hours,

@@ -1,16 +1,13 @@
 """Scores of shipped models, and tables and plots of the docs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from formnet.cli.options import Model
 from formnet.cli.results import Out, configure_runtime, print_json, write_results
 from formnet.cli.train import Config, Overrides
-
-if TYPE_CHECKING:
-    pass
 
 
 def captions(
@@ -43,6 +40,31 @@ def straight_through(
     from benchmarks.straight_through import benchmark
 
     result = benchmark(model, record, corpora)
+    write_results(result, out)
+    print_json(result)
+
+
+def graph_use(
+    pairs: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL=CORPUS...", help="As in receipts=cord:data/cord@dev, not test documents."),
+    ],
+    out: Out = None,
+) -> None:
+    """Score models with their graph as it is and edited, to see what they use it for."""
+    configure_runtime()
+    from formnet.datasets import open_corpus
+    from formnet.datasets.alignment import with_entities
+    from formnet.evaluation.graph_use import graph_use as measure
+    from formnet.extraction.extractor import Extractor
+
+    rows = []
+    for pair in pairs:
+        model, _, corpus = pair.partition("=")
+        documents = with_entities(open_corpus(corpus))
+        f1 = measure(Extractor.from_pretrained(model), documents)
+        rows.append({"model": model, "corpus": corpus, "documents": len(documents), "f1": f1})
+    result = {"rows": rows}
     write_results(result, out)
     print_json(result)
 

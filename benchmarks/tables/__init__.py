@@ -35,6 +35,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "pretrain-clean": scores.pretraining,
     "pretrain-all": scores.pretraining,
     "pretrain-scratch": scores.pretraining,
+    "graph-use": graph_use.models,
     "pretrain-designs": graph_use.pretraining_variants,
     "pretrain-variants": graph_use.pretraining_variants,
     "receipts-cord": scores.evaluation,

@@ -15,3 +15,13 @@ def pretraining_variants(record: dict[str, Any]) -> str:
         rows.append((row["variant"], f"{row['loss']['mean']:.3f}", spread(row["accuracy"]), shuffled, cut))
     steps, seeds = record["rows"][0]["curves"][0][-1]["step"], len(record["seeds"])
     return table(rows) + f"\n{steps:,} steps, {seeds} {'seed' if seeds == 1 else 'seeds'}.\n"
+
+
+def models(record: dict[str, Any]) -> str:
+    """Tabulate F1 of models with the graph as it is and edited."""
+    edits = list(record["rows"][0]["f1"])
+    rows = [("model", "documents", *(edit.replace("_", " ") for edit in edits))]
+    for row in record["rows"]:
+        scores = (f"{100 * row['f1'][edit]:.1f}" for edit in edits)
+        rows.append((f"`{row['model']}`", f"{row['documents']} of `{row['corpus']}`", *scores))
+    return table(rows)
