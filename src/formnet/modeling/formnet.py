@@ -439,7 +439,8 @@ class FormNetModel(FormNetPreTrainedModel):
         self.norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
         self.dropout = Dropout(config.hidden_dropout_prob)
         self.super_tokens = SuperTokens(config) if config.super_tokens else None
-        self.gate = nn.Parameter(torch.empty(width)) if config.super_tokens else None
+        has_gate = config.super_tokens and config.graph_fusion != "replace"
+        self.gate = nn.Parameter(torch.empty(width)) if has_gate else None
         self.layers = nn.ModuleList(EtcLayer(config) for _ in range(config.num_hidden_layers))
         self.post_init()
 
@@ -467,7 +468,7 @@ class FormNetModel(FormNetPreTrainedModel):
         """Encode a batch made by `formnet.encoding.collate`."""
         embeddings = self.token_embeddings(input_ids)  # [B, N, d]
         states = self.embed(embeddings)
-        if self.super_tokens is not None and self.gate is not None:
+        if self.super_tokens is not None:
             assert node_features is not None
             assert neighbors is not None
             assert edge_features is not None
@@ -476,10 +477,8 @@ class FormNetModel(FormNetPreTrainedModel):
             nodes = self.super_tokens(words, node_features, neighbors, edge_features, graph_backend)  # [B, W, d]
             of_token = nodes.gather(1, word_ids.clamp(min=0)[..., None].expand_as(embeddings))
             of_token = of_token * attention_mask[..., None].to(of_token.dtype)
-            if self.config.graph_fusion == "replace":
-                states = self.embed(of_token)
-            else:
-                states = states + F.pad(self.gate * of_token, (0, 0, 1, 0))
+            # The tokens of a word share its super-token; without token embeddings, only their positions differ.
+            states = self.embed(of_token) if self.gate is None else states + F.pad(self.gate * of_token, (0, 0, 1, 0))
         backend = choose_backend(self.attention_backend, states)
         centers = (token_boxes[..., :2] + token_boxes[..., 2:]) / 2
         rich = self.config.rich_attention
