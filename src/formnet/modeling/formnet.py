@@ -407,7 +407,8 @@ class FormNetPreTrainedModel(PreTrainedModel):
             width = module.out_features
             init.copy_(module.weight, torch.cat([torch.eye(width), module.weight[:, width:]], dim=1))
         elif isinstance(module, EdgeProjection):
-            init.normal_(module.weight, std=self.config.edge_initializer_range or std)
+            if self.config.edge_initializer_range is not None:
+                init.normal_(module.weight, std=self.config.edge_initializer_range)
         elif isinstance(module, MessageProjection):
             if self.config.zero_messages:
                 init.zeros_(module.weight)
