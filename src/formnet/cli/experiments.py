@@ -65,9 +65,9 @@ def compare(
     """Train or pre-train variants of a configuration, and score them on held-out documents or pages."""
     configure_runtime(training=True)
     from formnet.training.config import FineTuning, PreTraining, is_pretraining, load_settings
+    from formnet.training.experiments.compare import HELD_OUT_DOCUMENTS, read_variants
     from formnet.training.experiments.compare import compare as run_experiment
-    from formnet.training.experiments.compare import read_variants
-    from formnet.training.experiments.compare_pretraining import compare_pretraining
+    from formnet.training.experiments.compare_pretraining import HELD_OUT_PAGES, compare_pretraining
     from formnet.training.experiments.rows import choose_variants, merge_rows, read_earlier_rows
 
     is_pretraining_run, seeds = is_pretraining(config), seed or [0]
@@ -76,7 +76,8 @@ def compare(
     settings = load_settings(PreTraining if is_pretraining_run else FineTuning, config, override or ())
     available = read_variants(variants)
     named = {name: available[name] for name in choose_variants(variant or (), available)}
-    earlier = read_earlier_rows(out, settings, seeds=seeds) if variant else None
+    judged_on = HELD_OUT_PAGES if is_pretraining_run else test or HELD_OUT_DOCUMENTS
+    earlier = read_earlier_rows(out, settings, seeds=seeds, judged_on=judged_on) if variant else None
     if is_pretraining_run:
         result = compare_pretraining(config, named, seeds, override or ())
     else:

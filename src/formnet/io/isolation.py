@@ -336,7 +336,7 @@ class _LazyEngine:
                 if not is_custom_engine(resolve_engine_name(self.engine_name)):
                     image = Image.new("RGB", (320, 96), "white")
                     ImageDraw.Draw(image).text((16, 24), "TOTAL 9.00", fill="black", font_size=40)
-                    self.engine.read(image)  # loads its models, which it would else do with the first image
+                    self.engine.read(image)  # loads the models, which would otherwise count toward the first image
             finally:
                 set_memory_limit(self.isolation.memory)
         return self.engine

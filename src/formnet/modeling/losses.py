@@ -58,7 +58,7 @@ def all_tokens_loss(
     sizes: Sequence[int],
     count: Tensor | int | None,
 ) -> Tensor:
-    """Compute the cross-entropy at all tokens [B, N, T] of a word; together they weigh as much as one word."""
+    """Compute the cross-entropy at all tokens, from logits [B, N, T]; those of a word weigh as much as one word."""
     word = word_ids.clamp(min=0)
     targets = labels.gather(1, word).masked_fill(word_ids < 0, IGNORE_INDEX)  # [B, N]
     targets, logits = restrict_to_head(targets, logits, head, sizes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -63,7 +63,20 @@ class Optimization(Settings):
     frozen: tuple[str, ...] = ()  # prefixes of parameters that stay fixed, such as formnet.token_embeddings
 
 
-class Augmentation(Settings):
+class ReadingOrders(Settings):
+    """Shares of documents that are read in another order."""
+
+    raster: Probability = 0  # probability that a document's words are sorted line by line
+    shuffled: Probability = 0  # probability that a document's words are shuffled
+
+    @model_validator(mode="after")
+    def _orders_exclude_each_other(self) -> Self:
+        if self.raster + self.shuffled > 1:
+            raise ValueError("raster and shuffled exclude each other, so their sum cannot exceed 1")
+        return self
+
+
+class Augmentation(ReadingOrders):
     """Random changes to training documents; all off by default."""
 
     jitter: float = Field(0, ge=0)  # standard deviation of each word's offset, in word heights
@@ -72,17 +85,9 @@ class Augmentation(Settings):
     word_dropout: Probability = 0  # probability that a word is dropped
     ocr_noise: Probability = 0  # probability that a word gets a typical OCR error
     decimals: Probability = 0  # probability that a document's amounts in thousands (75,000) get decimals (75.00)
-    raster: Probability = 0  # probability that a document's words are sorted line by line
-    shuffled: Probability = 0  # probability that a document's words are shuffled
     token_mask: Probability = 0  # probability that a token is masked
     header_footer: Probability = 0  # probability that a document gets lines from the head in `header_footer_from`
     body_swap: Probability = 0  # probability that a document of that head is replaced by such a combination
-
-    @model_validator(mode="after")
-    def _orders_exclude_each_other(self) -> "Augmentation":
-        if self.raster + self.shuffled > 1:
-            raise ValueError("raster and shuffled exclude each other, so their sum cannot exceed 1")
-        return self
 
     @property
     def any(self) -> bool:
@@ -138,7 +143,7 @@ class FineTuning(Run):
         return self
 
 
-class PreTraining(Run):
+class PreTraining(Run, ReadingOrders):
     """Masked language modeling on unlabeled pages."""
 
     pages: tuple[Path, ...] = Field(min_length=1)  # JSONL or Parquet files, read repeatedly
@@ -149,17 +154,7 @@ class PreTraining(Run):
     held_out_pages: int = Field(0, ge=0)  # per file, from its start, rounded up to complete documents
     exclude: Corpora = ()  # corpora whose documents, and near-duplicates of their pages, are not trained on
     eval_every: int = Field(500, ge=1)  # steps
-    eval_orders: tuple[Order, ...] = Field(
-        ("given",), min_length=1
-    )  # reading orders of held-out pages; first: headline
-    raster: Probability = 0  # probability that a page's words are sorted line by line
-    shuffled: Probability = 0  # probability that a page's words are shuffled
-
-    @model_validator(mode="after")
-    def _orders_exclude_each_other(self) -> "PreTraining":
-        if self.raster + self.shuffled > 1:
-            raise ValueError("raster and shuffled exclude each other, so their sum cannot exceed 1")
-        return self
+    eval_orders: tuple[Order, ...] = Field(("given",), min_length=1)  # of held-out pages; scores are of the first
 
 
 RunType = TypeVar("RunType", bound=Run)

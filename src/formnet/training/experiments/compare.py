@@ -12,7 +12,7 @@ from formnet.evaluation.evaluate import headline_f1
 from formnet.training.config import FineTuning, load_settings
 from formnet.training.experiments.structure import summarize_structure
 from formnet.training.experiments.trial import (
-    for_seed,
+    for_variant,
     held_out_f1,
     held_out_metrics,
     mean_and_std,
@@ -20,6 +20,9 @@ from formnet.training.experiments.trial import (
     run_trial,
     score_trial,
 )
+
+#: What variants are scored on without test documents.
+HELD_OUT_DOCUMENTS = "the held-out part of training"
 
 
 def read_variants(file: Path) -> dict[str, list[str]]:
@@ -50,8 +53,7 @@ def compare(
         run = load_settings(FineTuning, config, [*common, *overrides])
         if test is None and not run.validation and not run.held_out:
             raise SettingsError(f"{config}: a comparison needs held-out documents. Set held_out or validation.")
-        folder = "".join(c if c.isalnum() else "-" for c in name)
-        trials = [for_seed(run, seed, f"{folder}/") for seed in seeds]
+        trials = [for_variant(run, name, seed) for seed in seeds]
         rows.append(
             {
                 "variant": name,
@@ -61,8 +63,7 @@ def compare(
                 **(_structure(trials) if test is None else {}),
             }
         )
-    judged_on = test or "the held-out part of training"
-    return {"seeds": list(seeds), "judged_on": judged_on, "rows": rows}
+    return {"seeds": list(seeds), "judged_on": test or HELD_OUT_DOCUMENTS, "rows": rows}
 
 
 def _structure(trials: Sequence[FineTuning]) -> dict[str, Any]:

@@ -6,8 +6,11 @@ from typing import Any
 
 from formnet.errors import SettingsError
 from formnet.training.config import PreTraining, load_settings
-from formnet.training.experiments.trial import for_seed, mean_and_std
+from formnet.training.experiments.trial import for_variant, mean_and_std
 from formnet.training.pretrain import pretrain
+
+#: What variants are scored on.
+HELD_OUT_PAGES = "held-out pages"
 
 
 def compare_pretraining(
@@ -19,10 +22,9 @@ def compare_pretraining(
         run = load_settings(PreTraining, config, [*common, *overrides])
         if not run.held_out_pages:
             raise SettingsError(f"{config}: a comparison needs held-out pages. Set held_out_pages.")
-        folder = "".join(c if c.isalnum() else "-" for c in name)
-        curves = [pretrain(for_seed(run, seed, f"{folder}/")) for seed in seeds]
+        curves = [pretrain(for_variant(run, name, seed)) for seed in seeds]
         rows.append({"variant": name, "overrides": list(overrides), **summarize(curves)})
-    return {"seeds": list(seeds), "judged_on": "held-out pages", "rows": rows}
+    return {"seeds": list(seeds), "judged_on": HELD_OUT_PAGES, "rows": rows}
 
 
 def summarize(curves: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

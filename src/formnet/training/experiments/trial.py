@@ -72,6 +72,11 @@ def mean_and_std(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": float(np.mean(values)), "std": std, "per_seed": list(values)}
 
 
+def for_variant(run: RunType, name: str, seed: int) -> RunType:
+    """Return the run with a seed, and an output folder named after the variant."""
+    return for_seed(run, seed, "".join(c if c.isalnum() else "-" for c in name) + "/")
+
+
 def for_seed(run: RunType, seed: int, name: str = "") -> RunType:
     """Return the run with another seed and its own output folder."""
     return run.model_copy(update={"seed": seed, "output": Path(run.output) / f"{name}seed-{seed}"})
