@@ -75,7 +75,10 @@ def test_links_by_position_follow_tilted_rows(slope: float) -> None:
 
 @pytest.mark.training
 @pytest.mark.slow
-def test_model_with_structure_learns_captions_and_links_and_exports(vocabulary: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("link_states", [True, False])
+def test_model_with_structure_learns_captions_and_links_and_exports(
+    link_states: bool, vocabulary: Path, tmp_path: Path
+) -> None:
     receipts = [linked_receipt(items, f"receipt {items}") for items in (2, 3, 4, 5)]
     write(receipts, tmp_path / "receipts.jsonl")
     corpus = f"jsonl:{tmp_path / 'receipts.jsonl'}"
@@ -86,6 +89,7 @@ def test_model_with_structure_learns_captions_and_links_and_exports(vocabulary: 
         epochs=60,
         structure=True,
         link_size=16,
+        link_states=link_states,
         optimization={"learning_rate": 6e-3},
     )
     scores = run_seeds_structure(run, corpus, [0])

@@ -51,7 +51,7 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
     return batch
 
 
-def _collate_structures(structures: Sequence[EncodedStructure], num_words: int) -> dict[str, Tensor]:
+def _collate_structures(structures: Sequence[EncodedStructure], num_words: int) -> dict[str, Any]:
     """Pad targets to the same numbers of words W, parts L and owners C; see `StructureTargets`."""
     num_parts = max(len(s.parts) for s in structures)
     num_owners = max(s.owners.shape[1] for s in structures)
@@ -64,9 +64,13 @@ def _collate_structures(structures: Sequence[EncodedStructure], num_words: int) 
     owner = [np.where(s.owner == s.owners.shape[1], num_owners, s.owner) for s in structures]
     return {
         "keys": _pad([s.keys for s in structures], num_words, IGNORE_INDEX),
-        "parts": _pad([s.parts for s in structures], num_parts, PADDING_INDEX),
-        "owners": _pad([widen(s.owners, PADDING_INDEX) for s in structures], num_parts, PADDING_INDEX),
-        "pair_features": _pad([widen(s.pair_features, 0.0) for s in structures], num_parts, 0.0),
+        "pairs": {
+            "parts": _pad([s.parts for s in structures], num_parts, PADDING_INDEX),
+            "owners": _pad([widen(s.owners, PADDING_INDEX) for s in structures], num_parts, PADDING_INDEX),
+            "part_labels": _pad([s.part_labels for s in structures], num_parts, PADDING_INDEX),
+            "owner_labels": _pad([widen(s.owner_labels, PADDING_INDEX) for s in structures], num_parts, PADDING_INDEX),
+            "pair_features": _pad([widen(s.pair_features, 0.0) for s in structures], num_parts, 0.0),
+        },
         "owner": _pad(owner, num_parts, IGNORE_INDEX),
     }
 

@@ -25,6 +25,7 @@ class StructureScheme(NamedTuple):
 
     has_keys: bool
     link_labels: frozenset[tuple[str, str]]
+    linked_labels: tuple[str, ...]  # labels in these pairs, and in those of other heads, as the link head numbers them
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], labels: Collection[str]) -> "StructureScheme":
@@ -33,7 +34,8 @@ class StructureScheme(NamedTuple):
         for document in documents:
             has_keys = has_keys or any(entity.key_words for entity in document.entities)
             pairs |= {(document.entities[owner].label, document.entities[part].label) for owner, part in document.links}
-        return cls(has_keys, frozenset((owner, part) for owner, part in pairs if owner in labels and part in labels))
+        pairs = {(owner, part) for owner, part in pairs if owner in labels and part in labels}
+        return cls(has_keys, frozenset(pairs), tuple(sorted({label for pair in pairs for label in pair})))
 
 
 class EncodedStructure(NamedTuple):
@@ -42,6 +44,8 @@ class EncodedStructure(NamedTuple):
     keys: NDArray[np.int64]  # [W]
     parts: NDArray[np.int64]  # [L]
     owners: NDArray[np.int64]  # [L, C]
+    part_labels: NDArray[np.int64]  # [L]
+    owner_labels: NDArray[np.int64]  # [L, C]
     pair_features: NDArray[np.float32]  # [L, C, F]
     owner: NDArray[np.int64]  # [L]
 
@@ -112,12 +116,14 @@ def encode_structure(document: Document, scheme: "StructureScheme") -> EncodedSt
         for entity in document.entities:
             keys[list(entity.words)] = 0
             keys[list(entity.key_words)] = 1
-    candidates = link_candidates(document, scheme.link_labels)
+    candidates = link_candidates(document, scheme.link_labels, scheme.linked_labels)
     first_words = np.array([entity.words[0] for entity in document.entities] + [-1], np.int64)
     return EncodedStructure(
         keys,
         first_words[candidates.parts],
         first_words[candidates.owners],
+        candidates.part_labels,
+        candidates.owner_labels,
         candidates.features,
         candidates.targets(document.links),
     )

@@ -1,21 +1,21 @@
 """Candidate links between entities: the nearest possible owners of each entity, with the geometry of every pair.
 
-Shapes: L entities that may be parts, C candidate owners per part, F features per pair.
+Shapes: E entities, L entities that may be parts, C candidate owners per part, F features per pair.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from formnet.document import Document, Entity
+from formnet.document import Document
 from formnet.document.boxes import text_slope
 
 #: Candidate owners per part.
 MAX_OWNERS = 24
-PAIR_FEATURES = 16
+PAIR_FEATURES = 22
 #: Horizontal distances count less than vertical ones: an item's price is at the other end of its line.
 _HORIZONTAL_WEIGHT = 0.2
 
@@ -27,6 +27,8 @@ class LinkCandidates(NamedTuple):
 
     parts: NDArray[np.int64]  # [L]
     owners: NDArray[np.int64]  # [L, C], nearest first, padded with −1
+    part_labels: NDArray[np.int64]  # [L]
+    owner_labels: NDArray[np.int64]  # [L, C]
     features: NDArray[np.float32]  # [L, C, F]
 
     @property
@@ -51,43 +53,58 @@ class LinkCandidates(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """Position of each entity: box in median word heights (y) and page widths (x), page, and first word."""
+    """Position of each entity: box in median word heights (y) and page widths (x), page, first word, and label."""
 
     boxes: Floats  # [E, 4]
     pages: NDArray[np.int64]  # [E]
     first_words: NDArray[np.int64]  # [E]
-    labels: NDArray[np.int64]  # [E]
+    labels: NDArray[np.int64]  # [E], −1 for labels without links
+
+    @property
+    def middles(self) -> Floats:
+        """Vertical middles: [E]."""
+        return (self.boxes[:, 1] + self.boxes[:, 3]) / 2
 
 
-def link_candidates(document: Document, label_pairs: Collection[tuple[str, str]]) -> LinkCandidates:
+class _Series(NamedTuple):
+    """Place of each entity among those with its label on its page, from top to bottom."""
+
+    number: NDArray[np.int64]  # [E] from 0
+    size: NDArray[np.int64]  # [E] number of such entities
+    first: Floats  # [E] vertical middle of the first
+    last: Floats  # [E] vertical middle of the last
+
+
+def link_candidates(
+    document: Document, label_pairs: Collection[tuple[str, str]], linked_labels: Sequence[str]
+) -> LinkCandidates:
     """Find the possible owners of a document's entities: the nearest ones whose labels may be linked.
 
-    `label_pairs` holds the labels of owner and part. The number of candidates, and so the cost, grows linearly.
+    `label_pairs` holds the labels of owner and part, and `linked_labels` numbers them. The number of candidates, and so
+    the cost, grows linearly.
     """
-    entities = document.entities
-    names = sorted({entity.label for entity in entities})
-    layout = _layout(document, entities, names)
-    allowed = np.zeros((len(names), len(names)), np.bool_)  # [owner, part]
+    layout = _layout(document, linked_labels)
+    allowed = np.zeros((len(linked_labels), len(linked_labels)), np.bool_)  # [owner, part]
     for owner_label, part_label in label_pairs:
-        if owner_label in names and part_label in names:
-            allowed[names.index(owner_label), names.index(part_label)] = True
+        allowed[linked_labels.index(owner_label), linked_labels.index(part_label)] = True
     parts, owners = [np.empty(0, np.int64)], [np.empty((0, MAX_OWNERS), np.int64)]
-    for page in np.unique(layout.pages):
-        for label in range(len(names)):
-            on_page = layout.pages == page
+    for page, label in np.unique(np.stack([layout.pages, layout.labels]), axis=1).T.tolist():
+        if label >= 0:
+            on_page = (layout.pages == page) & (layout.labels >= 0)
             some_parts = np.flatnonzero(on_page & (layout.labels == label))
             some_owners = np.flatnonzero(on_page & allowed[:, label][layout.labels])
-            if len(some_parts) and len(some_owners):
+            if len(some_owners):
                 parts.append(some_parts)
                 owners.append(_nearest(layout, some_parts, some_owners))
     order = np.argsort(np.concatenate(parts), kind="stable")
     part, owner = np.concatenate(parts)[order], np.concatenate(owners)[order]
-    width = max(int((owner >= 0).sum(axis=1).max(initial=0)), 1)
-    owner = owner[:, :width]
-    return LinkCandidates(part, owner, _pair_features(layout, part, owner))
+    owner = owner[:, : max(int((owner >= 0).sum(axis=1).max(initial=0)), 1)]
+    features = _pair_features(layout, _series(layout), part, owner)
+    return LinkCandidates(part, owner, layout.labels[part], layout.labels[owner], features)
 
 
-def _layout(document: Document, entities: Collection[Entity], names: list[str]) -> _Layout:
+def _layout(document: Document, linked_labels: Sequence[str]) -> _Layout:
+    entities = document.entities
     sizes = []
     slopes = [text_slope(page.boxes) for page in document.pages]
     for page in document.pages:
@@ -101,12 +118,27 @@ def _layout(document: Document, entities: Collection[Entity], names: list[str]) 
         lines[:, 1::2] -= slopes[entity.page] * lines[:, 0::2].mean(axis=1, keepdims=True)
         row[:2], row[2:] = lines[:, :2].min(axis=0), lines[:, 2:].max(axis=0)
         row /= sizes[entity.page]
+    numbers = {label: number for number, label in enumerate(linked_labels)}
     return _Layout(
         boxes,
         np.array([entity.page for entity in entities], np.int64),
         np.array([entity.words[0] for entity in entities], np.int64),
-        np.array([names.index(entity.label) for entity in entities], np.int64),
+        np.array([numbers.get(entity.label, -1) for entity in entities], np.int64),
     )
+
+
+def _series(layout: _Layout) -> _Series:
+    order = np.lexsort((layout.boxes[:, 0], layout.middles, layout.labels, layout.pages))
+    page, label = layout.pages[order], layout.labels[order]
+    starts = np.flatnonzero((np.diff(page, prepend=-1) != 0) | (np.diff(label, prepend=-2) != 0))
+    counts = np.diff(starts, append=len(order))
+    number, size = np.empty_like(order), np.empty_like(order)
+    first, last = np.empty(len(order)), np.empty(len(order))
+    number[order] = np.arange(len(order)) - np.repeat(starts, counts)
+    size[order] = np.repeat(counts, counts)
+    first[order] = np.repeat(layout.middles[order[starts]], counts)
+    last[order] = np.repeat(layout.middles[order[starts + counts - 1]], counts)
+    return _Series(number, size, first, last)
 
 
 def _nearest(layout: _Layout, parts: NDArray[np.int64], owners: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,11 +153,17 @@ def _nearest(layout: _Layout, parts: NDArray[np.int64], owners: NDArray[np.int64
     return np.take_along_axis(nearest, order, axis=1)[:, :MAX_OWNERS]
 
 
-def _pair_features(layout: _Layout, parts: NDArray[np.int64], owners: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Describe the position of each part relative to each of its candidate owners: [L, C, F]."""
+def _pair_features(
+    layout: _Layout, series: _Series, parts: NDArray[np.int64], owners: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Describe the position of each part relative to each of its candidate owners: [L, C, F].
+
+    The last six show which way a document is laid out: whether quantities are printed above or below the names of their
+    items, and which of them is as far from the top as a name. By its own position, a quantity may belong to either.
+    """
     px0, py0, px1, py1 = (layout.boxes[parts, None, side] for side in range(4))  # [L, 1]
     ox0, oy0, ox1, oy1 = (layout.boxes[owners, side] for side in range(4))  # [L, C]
-    part_middle, owner_middle = (py0 + py1) / 2, (oy0 + oy1) / 2
+    part_middle, owner_middle = layout.middles[parts, None], layout.middles[owners]
     overlap_y = np.minimum(py1, oy1) - np.maximum(py0, oy0)
     overlap_x = np.minimum(px1, ox1) - np.maximum(px0, ox0)
     part_word, owner_word = layout.first_words[parts, None], layout.first_words[owners]
@@ -138,6 +176,8 @@ def _pair_features(layout: _Layout, parts: NDArray[np.int64], owners: NDArray[np
         return np.where(side, 1 / (1 + between), 0.0)
 
     tops, words = oy0 - part_middle, (owner_word - part_word).astype(np.float64)
+    from_top = series.number[parts, None] - series.number[owners]
+    from_bottom = from_top - series.size[parts, None] + series.size[owners]
     features = [
         px0 - ox0,
         px1 - ox1,
@@ -153,8 +193,14 @@ def _pair_features(layout: _Layout, parts: NDArray[np.int64], owners: NDArray[np
         rank(tops[:, None, :] < tops[:, :, None], ~is_above),
         rank(words[:, None, :] > words[:, :, None], is_before),
         rank(words[:, None, :] < words[:, :, None], ~is_before),
-        (layout.labels[owners] == layout.labels[parts, None]).astype(np.float64),
+        layout.labels[owners] == layout.labels[parts, None],
         np.tanh(words / 10),
+        np.clip(from_top / 3, -1, 1),
+        np.clip(from_bottom / 3, -1, 1),
+        from_top == 0,
+        from_bottom == 0,
+        np.tanh(series.first[owners] - series.first[parts, None]),
+        np.tanh(series.last[parts, None] - series.last[owners]),
     ]
     stacked = np.stack(np.broadcast_arrays(*features), axis=2, dtype=np.float32)
     stacked[owners < 0] = 0

@@ -19,7 +19,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 from formnet.document import Document, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.values.conventions import infer_day_first
-from formnet.encoding import EncodedDocument, Encoder, buckets, collate, load_tokenizer, tokenize_words
+from formnet.encoding import EncodedDocument, Encoder, StructureScheme, buckets, collate, load_tokenizer, tokenize_words
 from formnet.errors import LimitError, SettingsError
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.calibration import LabelCalibration
@@ -205,11 +205,12 @@ class Extractor:
 
     def _predict_links(self, head: str, document: Document, scores: StructureScores) -> list[tuple[int, int, float]]:
         task, link_head = self.model.config.get_task(), self.model.link_head
-        pairs = {(owner, part) for owner, part in task.link_labels.get(head, ())}
-        if not pairs or link_head is None or scores.link_terms is None:
+        pairs = frozenset((owner, part) for owner, part in task.link_labels.get(head, ()))
+        if not pairs or link_head is None:
             return []
         calibration = LabelCalibration(**task.link_calibration.get(head, {}))
-        links = predict_links(document, pairs, link_head, scores.link_terms)
+        scheme = StructureScheme(head in task.key_heads, pairs, task.linked_labels)
+        links = predict_links(document, scheme, link_head, scores.link_terms)
         return [(owner, part, calibration.calibrate(score)) for owner, part, score in links]
 
     def count_tokens(self, document: Document) -> int:

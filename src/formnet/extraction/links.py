@@ -4,18 +4,20 @@ Shapes: B documents, W words, T tags, P size of the link head.
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from formnet.document import Document, Entity
 from formnet.document.boxes import text_slope
+from formnet.encoding import StructureScheme
 from formnet.encoding.links import link_candidates
 from formnet.extraction.schema import Schema
-from formnet.modeling.links import LinkHead
+from formnet.modeling.links import LinkHead, Pairs
 
 Scores = NDArray[np.float32]
 
@@ -50,18 +52,28 @@ def split_key(document: Document, entity: Entity, scores: Scores | None) -> Enti
 
 
 def predict_links(
-    document: Document, label_pairs: Collection[tuple[str, str]], head: LinkHead, terms: Scores
+    document: Document, scheme: StructureScheme, head: LinkHead, terms: Scores | None
 ) -> list[tuple[int, int, float]]:
     """Predict at most one owner of each entity: owner, part, and the probability of the link."""
-    candidates = link_candidates(document, label_pairs)
+    candidates = link_candidates(document, scheme.link_labels, scheme.linked_labels)
     if not len(candidates.parts):
         return []
     first_words = np.array([entity.words[0] for entity in document.entities] + [-1], np.int64)
-    arrays = terms, first_words[candidates.parts], first_words[candidates.owners], candidates.features
+    pairs: Pairs = {
+        "parts": _batch_of_one(first_words[candidates.parts]),
+        "owners": _batch_of_one(first_words[candidates.owners]),
+        "part_labels": _batch_of_one(candidates.part_labels),
+        "owner_labels": _batch_of_one(candidates.owner_labels),
+        "pair_features": _batch_of_one(candidates.features),
+    }
     with torch.inference_mode():
-        scores = head(*(torch.from_numpy(array)[None] for array in arrays))[0]
+        scores = head(None if terms is None else _batch_of_one(terms), pairs)[0]
         probabilities = scores.softmax(dim=-1).numpy().astype(np.float64)
     return decode_forest(candidates.parts, candidates.owners, probabilities)
+
+
+def _batch_of_one(array: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(array)[None]
 
 
 def decode_forest(

@@ -37,6 +37,11 @@ class Task:
     #: Per head and label, what `extraction.calibration.LabelCalibration` takes.
     calibration: dict[str, dict[str, dict[str, float | None]]] = field(default_factory=dict)
 
+    @property
+    def linked_labels(self) -> tuple[str, ...]:
+        """Labels of owners and parts, of all heads, as the link head numbers them."""
+        return tuple(sorted({label for pairs in self.link_labels.values() for pair in pairs for label in pair}))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-compatible data, which the constructor accepts."""
         return asdict(self)
@@ -84,7 +89,8 @@ class FormNetConfig(PreTrainedConfig):
     loss: str = "token"  # one of LOSSES
     key_head: bool = False  # whether captions are separated from values
     link_size: int = 0  # size of the link head; 0 if there is none
-    pair_features: int = 16
+    link_states: bool = True  # whether it also reads the states of entities, or only labels and positions
+    pair_features: int = 22
     task: dict[str, Any] | None = None  # `Task` as JSON
 
     def __post_init__(self, **kwargs: Any) -> None:

@@ -37,7 +37,7 @@ from formnet.modeling.attention.inputs import AttentionGeometry, AttentionInputs
 from formnet.modeling.attention.tiled import tiled_attention
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
-from formnet.modeling.links import LinkHead, StructureTargets, link_loss
+from formnet.modeling.links import LinkHead, StructureTargets, link_loss, make_link_head
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rich Attention (Section 3.2)
@@ -417,6 +417,12 @@ class FormNetPreTrainedModel(PreTrainedModel):
                 init.normal_(module.relative, std=std)
             if module.global_bias is not None:
                 init.constant_(module.global_bias, -TYPICAL_DEVIATION * self.config.initial_theta**2 / 2)
+        elif isinstance(module, LinkHead):
+            # A few features and labels on a small scale would take most of a short training to be heard.
+            for layer in (module.geometry, module.hidden, module.output):
+                init.kaiming_uniform_(layer.weight, a=math.sqrt(5))
+            for embedding in (module.owner_label, module.part_label):
+                init.normal_(embedding.weight, std=0.1)
         elif isinstance(module, FormNetModel):
             init.normal_(module.global_token, std=std)
             if module.gate is not None:
@@ -550,8 +556,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         self.dropout = Dropout(config.classifier_dropout)
         self.classifier = nn.Linear(config.hidden_size, config.num_labels or 2)
         self.key_classifier = nn.Linear(config.hidden_size, 1) if config.key_head else None
-        size = config.link_size
-        self.link_head = LinkHead(config.hidden_size, size, config.pair_features) if size else None
+        self.link_head = make_link_head(config)
         self.post_init()
 
     def forward(
@@ -593,9 +598,8 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
             known = targets["keys"] >= 0
             keys, scores = targets["keys"][known].float(), output.key_logits[known].float()
             total = total + F.binary_cross_entropy_with_logits(scores, keys, reduction="sum")
-        if self.link_head is not None and output.link_terms is not None:
-            pairs = targets["parts"], targets["owners"], targets["pair_features"]
-            total = total + link_loss(self.link_head(output.link_terms, *pairs), targets["owner"])
+        if self.link_head is not None:
+            total = total + link_loss(self.link_head(output.link_terms, targets["pairs"]), targets["owner"])
         return total
 
     @property

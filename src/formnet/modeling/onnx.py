@@ -16,7 +16,7 @@ from torch.export import Dim
 from formnet.errors import SettingsError
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.formnet import FormNetForTokenClassification, FormNetTokenClassifierOutput
-from formnet.modeling.links import LinkHead
+from formnet.modeling.links import LinkHead, make_link_head
 
 ONNX_NAME = "model.onnx"
 #: The part of the link head that scores pairs of entities, which are known only after decoding.
@@ -145,15 +145,16 @@ def _trace(model: FormNetForTokenClassification) -> Any:
 
 
 def _output_names(config: FormNetConfig) -> list[str]:
-    return ["scores"] + ["key_scores"] * config.key_head + ["link_terms"] * bool(config.link_size)
+    has_terms = bool(config.link_size) and config.link_states
+    return ["scores"] + ["key_scores"] * config.key_head + ["link_terms"] * has_terms
 
 
 def _load_link_head(config: FormNetConfig, folder: Path) -> LinkHead | None:
-    if not config.link_size:
-        return None
-    head = LinkHead(config.hidden_size, config.link_size, config.pair_features)
-    head.load_state_dict(load_file(folder / LINK_HEAD_NAME))
-    return head.eval()
+    head = make_link_head(config)
+    if head is not None:
+        head.load_state_dict(load_file(folder / LINK_HEAD_NAME))
+        head.eval()
+    return head
 
 
 def _example(node_features: int, edge_features: int) -> tuple[Tensor, ...]:

@@ -123,6 +123,7 @@ class FineTuning(Run):
     schema_file: Path | None = None  # JSON file that arranges labels in a tree; see docs/training.md
     structure: bool = False  # train heads for captions and links, where documents have them
     link_size: int = Field(128, ge=1)  # size of the link head
+    link_states: bool = True  # whether it also reads the states of entities, or only labels and positions
     epochs: int = Field(20, ge=1)
     eval_every: int = Field(1, ge=1)  # epochs
     augmentation: Augmentation = Augmentation()

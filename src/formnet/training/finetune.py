@@ -22,6 +22,7 @@ from formnet.extraction.extractor import Extractor
 from formnet.extraction.schema import Schema
 from formnet.extraction.task import label_config
 from formnet.modeling import FormNetForTokenClassification
+from formnet.modeling.configuration import Task
 from formnet.training.augmentation.header_footer import extract_header_footers
 from formnet.training.config import FineTuning
 from formnet.training.data import HeadData, load_training_data
@@ -61,6 +62,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     if run.structure:
         config["key_head"] = any(part.has_keys for part in structure.values())
         config["link_size"] = run.link_size if any(part.link_labels for part in structure.values()) else 0
+        config["link_states"] = run.link_states
+        linked_labels = Task(**config["task"]).linked_labels
+        structure = {name: part._replace(linked_labels=linked_labels) for name, part in structure.items()}
     if run.loss is not None:
         config["loss"] = run.loss
     initialized = initialize(run.init, run.optimization, FormNetForTokenClassification, **config)
