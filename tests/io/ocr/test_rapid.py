@@ -70,5 +70,8 @@ def test_engine_without_onnxruntime_uses_openvino(monkeypatch: pytest.MonkeyPatc
     assert rapid.Engine().runtime == "openvino"
     with pytest.raises(OcrError, match=r"needs onnxruntime. Run pip install 'formnet\[ocr\]'"):
         rapid.Engine("onnxruntime")
+    monkeypatch.setattr(rapid, "find_spec", lambda _: None)
+    with pytest.raises(OcrError, match=r"needs openvino. Run pip install openvino\."):
+        rapid.Engine("openvino")
     monkeypatch.setattr("formnet.io.ocr.find_spec", lambda name: None if name in RAPIDOCR_RUNTIMES else name)
     assert not is_installed("rapidocr")

@@ -33,7 +33,8 @@ class Engine:
         choices = RAPIDOCR_RUNTIMES if runtime is None else (runtime,)
         installed = [name for name in choices if find_spec(name) is not None]
         if not installed:
-            raise OcrError(f"RapidOCR needs {' or '.join(choices)}. Run pip install 'formnet[ocr]'.")
+            package = "openvino" if runtime == "openvino" else "'formnet[ocr]'"
+            raise OcrError(f"RapidOCR needs {' or '.join(choices)}. Run pip install {package}.")
         self.runtime = installed[0]
         self._lock = Lock()  # RapidOCR keeps per-call options on the instance
 
