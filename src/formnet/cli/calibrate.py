@@ -97,8 +97,8 @@ def _write_record(out: Path | None, model: str, record: Record) -> None:
 
 
 def _to_json(data: Record) -> str:
-    """Format with indentation, but lists of numbers on one line."""
+    """Format with indentation, but innermost lists on one line."""
     import re
 
     text = json.dumps(data, indent=1)
-    return re.sub(r"\[[-\d.,\s]+\]", lambda numbers: "".join(numbers[0].split()), text) + "\n"
+    return re.sub(r"\[[^\[\]{}]*\]", lambda values: re.sub(r"\n\s*", "", values[0]), text) + "\n"
