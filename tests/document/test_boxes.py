@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from formnet.document.boxes import infer_page_size, line_boxes, raster_order, repair_boxes
+from formnet.document.boxes import infer_page_size, line_boxes, raster_order, repair_boxes, rotate_boxes
 
 coordinates = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -40,3 +40,12 @@ def test_raster_order_logo_keeps_adjacent_lines_apart() -> None:
 @given(arrays(np.float64, st.tuples(st.integers(0, 30), st.just(4)), elements=st.floats(0, 1000)))
 def test_raster_order_any_input_returns_permutation(boxes: np.ndarray) -> None:
     assert sorted(raster_order(boxes).tolist()) == list(range(len(boxes)))
+
+
+@given(st.sampled_from([0, 90, 180, 270]), st.sampled_from([0, 90, 180, 270]))
+def test_rotate_boxes_turns_add_up(first: int, second: int) -> None:
+    boxes = np.array([[10.0, 0.0, 30.0, 5.0], [1.0, 2.0, 3.0, 4.0]])
+    once = rotate_boxes(boxes, first, 100, 50)
+    size = (100, 50) if first % 180 == 0 else (50, 100)
+    assert np.array_equal(rotate_boxes(once, second, *size), rotate_boxes(boxes, first + second, 100, 50))
+    assert (once[:, :2] < once[:, 2:]).all()

@@ -25,6 +25,21 @@ def test_document_two_pages_numbers_words_across_pages() -> None:
     assert "20 × 10" in repr(document)
 
 
+def test_document_turn_back_returns_what_the_image_shows() -> None:
+    builder = DocumentBuilder("two pages")
+    builder.add_page(["a"], [[10, 0, 30, 5]], 100, 50, rotation=90)
+    builder.add_page(["b"], [[10, 0, 30, 5]], 100, 50)
+    for word in (0, 1):
+        builder.add_entity("letter", [word])
+    document = builder.build()
+    assert from_json(document.to_json()) == document
+    shown = document.turn_back()
+    assert [(page.width, page.height, page.rotation) for page in shown.pages] == [(50, 100, 0), (100, 50, 0)]
+    assert [entity.boxes for entity in shown.entities] == [((0, 70, 5, 90),), ((10, 0, 30, 5),)]
+    assert shown.pages[0].boxes.tolist() == [[0, 70, 5, 90]]
+    assert shown.turn_back() is shown
+
+
 def test_document_json_and_pickle_round_trip_returns_equal(examples: object) -> None:
     from formnet.datasets import open_corpus
 

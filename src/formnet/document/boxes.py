@@ -47,6 +47,22 @@ def repair_boxes(boxes: Boxes, width: float, height: float) -> tuple[Boxes, BoxE
     return np.concatenate([low, high], axis=1), BoxErrors(inverted, outside, np.logical_or(*flat_axis.T))
 
 
+def rotate_boxes(boxes: Boxes, degrees: int, width: float, height: float) -> Boxes:
+    """Return the boxes on a page of this size after it is turned clockwise by a multiple of 90 degrees.
+
+    >>> rotate_boxes(np.array([[10.0, 0.0, 30.0, 5.0]]), 90, width=100, height=50).tolist()
+    [[45.0, 10.0, 50.0, 30.0]]
+    """
+    x0, y0, x1, y1 = boxes.T
+    corners = {
+        0: (x0, y0, x1, y1),
+        90: (height - y1, x0, height - y0, x1),
+        180: (width - x1, height - y1, width - x0, height - y0),
+        270: (y0, width - x1, y1, width - x0),
+    }
+    return np.stack(corners[degrees % 360], axis=1)
+
+
 def infer_page_size(boxes: Boxes) -> tuple[float, float]:
     """Infer the page size from its words, assuming symmetric margins."""
     if len(boxes) == 0:

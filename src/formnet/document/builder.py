@@ -57,6 +57,7 @@ class DocumentBuilder:
         image: Path | None = None,
         frame: int = 0,
         text_source: str | None = None,
+        rotation: int = 0,
     ) -> None:
         """Add a page; if the width or height is missing, it is inferred from the words."""
         index = len(self._pages)
@@ -95,6 +96,7 @@ class DocumentBuilder:
                 None if image is None else image.absolute(),
                 frame,
                 text_source,
+                rotation,
             )
         )
 

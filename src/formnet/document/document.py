@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.document.boxes import Box, Boxes, line_boxes
+from formnet.document.boxes import Box, Boxes, line_boxes, rotate_boxes
 from formnet.document.values.normalize import Value
 from formnet.errors import DocumentError
 
@@ -81,6 +81,7 @@ class Page:
     image: Path | None = None  # scan of the page; may be a multi-page file
     frame: int = 0  # index of the page in `image`
     text_source: str | None = None  # source of the words: an OCR engine or the PDF text layer
+    rotation: int = 0  # degrees that `image` is turned clockwise to set it upright, as the page is: 0, 90, 180 or 270
 
     def __post_init__(self) -> None:
         assert self.boxes.shape == (len(self.texts), 4)
@@ -91,6 +92,7 @@ class Page:
             return NotImplemented
         equal = (self.width, self.height, self.texts) == (other.width, other.height, other.texts)
         equal = equal and (self.image, self.frame, self.text_source) == (other.image, other.frame, other.text_source)
+        equal = equal and self.rotation == other.rotation
         return equal and np.array_equal(self.boxes, other.boxes) and _equal(self.confidences, other.confidences)
 
     __hash__ = None  # type: ignore[assignment]
@@ -102,6 +104,12 @@ class Page:
     def normalized_boxes(self) -> Boxes:
         """Boxes relative to the page size, with coordinates between 0 and 1: [W, 4]."""
         return np.divide(self.boxes, (self.width, self.height, self.width, self.height))
+
+    def turn_back(self) -> "Page":
+        """Return the page as its image shows it, which may lie on its side or upside down."""
+        width, height = (self.width, self.height) if self.rotation % 180 == 0 else (self.height, self.width)
+        boxes = rotate_boxes(self.boxes, -self.rotation, self.width, self.height)
+        return replace(self, width=width, height=height, boxes=boxes, rotation=0)
 
     def take(self, order: NDArray[np.intp]) -> "Page":
         """Return a copy of the page with its words reordered."""
@@ -208,6 +216,17 @@ class Document:
             return None
         return float(confidences[np.array(words) - np.searchsorted(self.page_of_word, page)].min())
 
+    def turn_back(self) -> "Document":
+        """Return the document with pages, words and entities as the images of its pages show them."""
+        if not any(page.rotation for page in self.pages):
+            return self
+        entities = []
+        for entity in self.entities:
+            page = self.pages[entity.page]
+            boxes = rotate_boxes(np.array(entity.boxes), -page.rotation, page.width, page.height)
+            entities.append(replace(entity, boxes=tuple(map(tuple, boxes.tolist()))))
+        return replace(self, pages=tuple(page.turn_back() for page in self.pages), entities=tuple(entities))
+
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form, which `formnet.io.readers.jsonl` parses to an equal document without repairs."""
         return {
@@ -235,6 +254,8 @@ def _page_json(page: Page) -> dict[str, Any]:
         json["frame"] = page.frame
     if page.text_source is not None:
         json["text_source"] = page.text_source
+    if page.rotation:
+        json["rotation"] = page.rotation
     return json
 
 

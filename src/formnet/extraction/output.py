@@ -40,6 +40,7 @@ class PageOutput(BaseModel):
     width: float
     height: float
     text_source: str | None = Field(None, description="OCR engine or text layer that the words come from.")
+    rotation: int = Field(0, description="Degrees that the page was turned clockwise to read it upright.")
 
 
 class DocumentOutput(BaseModel):
@@ -57,7 +58,9 @@ class DocumentOutput(BaseModel):
 
 
 def to_output(document: Document, schema: Schema) -> DocumentOutput:
-    """Convert a document with its annotations."""
+    """Convert a document with its annotations; boxes are those of the images as they are."""
+    rotations = [page.rotation for page in document.pages]
+    document = document.turn_back()
     fields, checks = to_fields(document, schema)
     day_first = infer_day_first(document.texts)
     return DocumentOutput(
@@ -67,8 +70,10 @@ def to_output(document: Document, schema: Schema) -> DocumentOutput:
         fields=fields,
         checks=checks,
         pages=[
-            PageOutput(page=number, width=page.width, height=page.height, text_source=page.text_source)
-            for number, page in enumerate(document.pages, 1)
+            PageOutput(
+                page=number, width=page.width, height=page.height, text_source=page.text_source, rotation=rotation
+            )
+            for number, (page, rotation) in enumerate(zip(document.pages, rotations, strict=True), 1)
         ],
         entities=to_entities(document),
     )

@@ -116,6 +116,14 @@ def _normalize(path: Path, image: Image.Image, limits: ReadLimits) -> Image.Imag
     return upright.convert("RGB")
 
 
+def turn(image: Image.Image, degrees: int) -> Image.Image:
+    """Return the image turned clockwise by a multiple of 90 degrees, without loss."""
+    if degrees % 360 == 0:
+        return image
+    turns = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_90}
+    return image.transpose(turns[degrees % 360])  # Pillow counts counterclockwise
+
+
 def data_url(image: Image.Image, max_side: int = 1400) -> str:
     """Return an image as a JPEG data URL, scaled down so that no side exceeds `max_side` pixels."""
     thumbnail = image.copy()

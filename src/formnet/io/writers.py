@@ -76,9 +76,10 @@ def _write_tasks(documents: Iterable[Document], path: Path, model_version: str |
 def _browser_image(page: Page, tasks: Path, rendered: set[Path]) -> Path | None:
     """Return an image of a page that browsers display.
 
-    Pages of PDF and TIFF files are rendered to a directory next to the tasks. Two pages of one call never share a file.
+    Pages of PDF and TIFF files, and those that were set upright, are rendered to a directory next to the tasks. Two
+    pages of one call never share a file.
     """
-    if page.image is None or page.image.suffix.lower() in _BROWSER_SUFFIXES:
+    if page.image is None or (page.image.suffix.lower() in _BROWSER_SUFFIXES and not page.rotation):
         return page.image
     folder = tasks.parent / f"{tasks.name.removesuffix(label_studio.SUFFIX)}-pages"
     folder.mkdir(exist_ok=True)
@@ -120,6 +121,7 @@ def _schema() -> Any:
         "image": text,
         "frame": integer,
         "text_source": text,
+        "rotation": integer,
     }
     numbers = pa.list_(integer)
     entity = {"label": text, "text": text, "words": numbers, "key_words": numbers, "score": number}

@@ -8,7 +8,7 @@ import pytest
 from formnet.errors import OcrError
 from formnet.io.isolation import IsolatedReader
 from formnet.io.ocr import RAPIDOCR_RUNTIMES, find_engine, is_installed, rapid
-from formnet.io.ocr.rapid import has_matching_shape, sort_lines
+from formnet.io.ocr.rapid import find_rotation, has_matching_shape, sort_lines
 from paper import picture
 
 
@@ -22,6 +22,20 @@ def test_sort_lines_skewed_page_keeps_line_order(slope: float) -> None:
     shuffled = np.random.default_rng(0).permutation(len(quads))
     order = sort_lines(np.array(quads)[shuffled])
     assert shuffled[order].tolist() == list(range(len(quads)))
+
+
+def test_find_rotation_long_lines_decide() -> None:
+    across = np.array([[[10, y], [210, y], [210, y + 20], [10, y + 20]] for y in (0, 40, 80, 120)], np.float64)
+    down = np.stack([150 - across[..., 1], across[..., 0]], axis=2)[
+        :, [3, 0, 1, 2]
+    ]  # turned, corners from the top left
+    upright, reversed_lines = np.zeros(4, np.bool_), np.ones(4, np.bool_)
+    assert [find_rotation(across, upright), find_rotation(across, reversed_lines)] == [0, 180]
+    assert [find_rotation(down, upright), find_rotation(down, reversed_lines)] == [270, 90]
+    assert find_rotation(across, np.array([True, False, False, False])) == 0
+    assert find_rotation(across[:2], reversed_lines[:2]) == 0  # too few lines
+    squares = np.repeat(np.array([[[0, 0], [9, 0], [9, 9], [0, 9]]], np.float64), 9, axis=0)
+    assert find_rotation(np.concatenate([across, squares]), np.repeat([False, True], [4, 9])) == 0
 
 
 @pytest.mark.ocr

@@ -1,4 +1,5 @@
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,9 @@ import pytest
 from PIL import Image
 
 from formnet.errors import LimitError
+from formnet.extraction.output import to_output
+from formnet.extraction.schema import Schema
+from formnet.io.images import turn
 from formnet.io.page_image import load_page_image
 from ocr_engines import ENGINE_PARAMS, BlankEngine
 from ocr_files import read_single
@@ -43,6 +47,31 @@ def test_read_image_exif_rotation_is_applied(tmp_path: Path) -> None:
     assert (page.width, page.height) == (600, 800)
     difference = np.asarray(load_page_image(page).convert("L"), float) - np.asarray(picture().convert("L"), float)
     assert np.abs(difference).mean() < 3
+
+
+@pytest.mark.ocr
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [90, 180, 270])
+@pytest.mark.parametrize("engine", ENGINE_PARAMS)
+def test_read_image_that_is_not_upright_is_set_upright(engine: str, degrees: int, tmp_path: Path) -> None:
+    upright, turned = tmp_path / "upright.png", tmp_path / "turned.png"
+    picture().save(upright)
+    turn(picture(), degrees).save(turned)
+    (expected,) = read_single(upright, engine).pages
+    document = read_single(turned, engine)
+    (page,) = document.pages
+    assert page.texts == expected.texts == WORDS
+    assert np.array_equal(page.boxes, expected.boxes)
+    assert (page.width, page.height, page.rotation) == (600, 800, 360 - degrees)
+    assert load_page_image(page) == picture()
+    shown = document.turn_back()
+    assert load_page_image(shown.pages[0]) == turn(picture(), degrees)
+    box = tuple(shown.pages[0].boxes[0].round().astype(int).tolist())
+    assert np.asarray(turn(picture(), degrees).crop(box).convert("L")).min() == 0  # the first word is there
+    annotated = replace(document, entities=(document.entity("shop", [0]),))
+    output = to_output(annotated, Schema(fields=()))
+    assert (output.pages[0].width, output.pages[0].rotation) == (turn(picture(), degrees).width, 360 - degrees)
+    assert output.entities[0].boxes == [pytest.approx(shown.pages[0].boxes[0].tolist())]
 
 
 def write_decompression_bomb(path: Path) -> Path:

@@ -45,6 +45,7 @@ def test_from_json_image_is_relative_to_base(tmp_path: Path) -> None:
         ({"pages": [{**PAGE, "confidences": [2]}]}, "not between 0 and 1"),
         ({"pages": [{**PAGE, "confidences": ["x"]}]}, "must be one number for each word"),
         ({"pages": [{**PAGE, "image": "a\0b"}]}, "'image' must be a path"),
+        ({"pages": [{**PAGE, "rotation": 45}]}, "'rotation' must be 0, 90, 180 or 270"),
         ({"entities": [{"label": "x", "words": [1]}]}, "has 1 words"),
         ({"entities": [{"label": "x", "words": [True]}]}, "list of word numbers"),
         ({"entities": [{"words": [0]}]}, "needs a 'label'"),

@@ -44,11 +44,16 @@ ENGINES = {
 
 @dataclass(frozen=True)
 class OcrResult:
-    """Words recognized on a page, in reading order."""
+    """Words recognized on a page, in reading order.
+
+    An engine may set an image upright before it reads it: `rotation` is by how many degrees it turned it clockwise, and
+    boxes are those of the upright image.
+    """
 
     texts: Sequence[str]
     boxes: Sequence[Box]
     confidences: Sequence[float]
+    rotation: int = 0
 
 
 class OcrEngine(Protocol):

@@ -5,6 +5,7 @@ onnxruntime runs them, or OpenVINO on request, which is faster but takes more me
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -21,6 +22,10 @@ from formnet.io.ocr import RAPIDOCR_RUNTIMES, OcrResult
 
 #: Settings for the number of threads.
 _THREADS = {"openvino": "inference_num_threads", "onnxruntime": "intra_op_num_threads"}
+
+
+#: Lines needed to decide whether an image is upright.
+MIN_LINES = 3
 
 
 class Engine:
@@ -51,7 +56,7 @@ class Engine:
 
     @cached_property
     def _engine(self) -> Any:
-        from rapidocr import EngineType, RapidOCR
+        from rapidocr import EngineType
 
         # Both libraries would use all cores; OMP_NUM_THREADS limits them where several engines share a machine.
         threads = int(os.environ.get("OMP_NUM_THREADS") or -1)
@@ -59,20 +64,87 @@ class Engine:
         limit = {f"EngineConfig.{self.runtime}.{_THREADS[self.runtime]}": threads}
         if self.runtime == "openvino":
             _adapt_openvino()
-        return RapidOCR(params={"Global.log_level": "error", **stages, **limit})
+        return _orientation_aware_class()(params={"Global.log_level": "error", **stages, **limit})
 
     def read(self, image: Image.Image) -> OcrResult:
-        """Recognize the words of an image; boxes are in pixels."""
-        pixels = np.asarray(image.convert("RGB"))[:, :, ::-1]  # RapidOCR expects BGR
+        """Recognize the words of an image; boxes are in pixels of the upright image."""
+        pixels, rotation = np.asarray(image.convert("RGB"))[:, :, ::-1], 0  # RapidOCR expects BGR
         try:
             with self._lock:
-                result = self._engine(pixels, return_word_box=True)
+                try:
+                    result = self._engine(pixels, return_word_box=True)
+                except _NotUprightError as found:
+                    rotation = found.rotation
+                    pixels = np.ascontiguousarray(np.rot90(pixels, -rotation // 90))  # counterclockwise turns
+                    with self._engine.accept_any_orientation():
+                        result = self._engine(pixels, return_word_box=True)
         except Exception as error:  # RapidOCR does not wrap the errors of its dependencies
             raise OcrError(f"{self.name} failed: {type(error).__name__}: {str(error)[:200]}.") from error
         if result.boxes is None or result.txts is None:
-            return OcrResult((), (), ())
+            return OcrResult((), (), (), rotation)
         words = list(_iter_words(result))
-        return OcrResult([w[0] for w in words], [w[1] for w in words], [w[2] for w in words])
+        return OcrResult([w[0] for w in words], [w[1] for w in words], [w[2] for w in words], rotation)
+
+
+class _NotUprightError(Exception):
+    """The image lies on its side or upside down."""
+
+    def __init__(self, rotation: int) -> None:
+        super().__init__(rotation)
+        self.rotation = rotation
+
+
+@cache
+def _orientation_aware_class() -> Any:
+    """Return a class of RapidOCR that stops before recognition, the slowest stage, if an image is not upright."""
+    from rapidocr import RapidOCR
+
+    class OrientationAwareRapidOCR(RapidOCR):
+        checks_orientation = True
+        quads: Any = None
+
+        def detect_and_crop(self, *args: Any) -> Any:
+            crops, found = super().detect_and_crop(*args)
+            self.quads = found.boxes
+            return crops, found
+
+        def cls_and_rotate(self, crops: Any) -> Any:
+            images, result = super().cls_and_rotate(crops)
+            if self.checks_orientation and self.quads is not None and result.cls_res is not None:
+                is_reversed = np.array([label == "180" for label, _ in result.cls_res], np.bool_)
+                rotation = find_rotation(np.asarray(self.quads, np.float64), is_reversed)
+                if rotation:
+                    raise _NotUprightError(rotation)
+            return images, result
+
+        @contextmanager
+        def accept_any_orientation(self) -> Iterator[None]:
+            self.checks_orientation = False
+            try:
+                yield
+            finally:
+                self.checks_orientation = True
+
+    return OrientationAwareRapidOCR
+
+
+def find_rotation(quads: NDArray[np.float64], is_reversed: NDArray[np.bool_]) -> int:
+    """Return by how many degrees an image must be turned clockwise to be upright: 0, 90, 180 or 270.
+
+    Takes the corners of line segments [L, 4, 2], and whether the classifier for single lines takes each for upside down
+    [L]; it sees vertical lines turned counterclockwise. Long lines decide; with few of them the image stays as it is.
+    """
+    width = np.linalg.norm(quads[:, 1] - quads[:, 0], axis=1)
+    height = np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1)
+    length = np.maximum(width, height)
+    is_line = length > 2 * np.minimum(width, height)
+    if is_line.sum() < MIN_LINES:
+        return 0
+    weights = length * is_line / (length * is_line).sum()
+    is_vertical, is_upside_down = weights @ (height > width) > 0.5, weights @ is_reversed > 0.5
+    if is_vertical:
+        return 90 if is_upside_down else 270
+    return 180 if is_upside_down else 0
 
 
 @cache

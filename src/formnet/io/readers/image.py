@@ -29,13 +29,15 @@ def add_image_page(
         result = engine.read(image)
     except OcrError as error:
         raise OcrError(f"{path}, page {frame + 1}: {error}") from error
+    width, height = image.size if result.rotation % 180 == 0 else image.size[::-1]
     builder.add_page(
         result.texts,
         [[coordinate * scale for coordinate in box] for box in result.boxes],
-        image.width * scale,
-        image.height * scale,
+        width * scale,
+        height * scale,
         confidences=result.confidences,
         image=path,
         frame=frame,
         text_source=engine.name,
+        rotation=result.rotation,
     )

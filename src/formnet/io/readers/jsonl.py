@@ -150,6 +150,7 @@ def from_json(
             image=_parse_image(page, base, name),
             frame=_parse_frame(page, name),
             text_source=_parse_text_source(page, name),
+            rotation=_parse_rotation(page, name),
         )
     if words_only:
         return builder.build()
@@ -233,6 +234,13 @@ def _parse_frame(page: Any, name: str) -> int:
     value = page.get("frame") or 0
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
         raise DocumentError(f"document {name!r}: 'frame' must be the number of a page in its file, not {value!r}.")
+    return value
+
+
+def _parse_rotation(page: Any, name: str) -> int:
+    value = page.get("rotation") or 0
+    if isinstance(value, bool) or not isinstance(value, int) or value not in (0, 90, 180, 270):
+        raise DocumentError(f"document {name!r}: 'rotation' must be 0, 90, 180 or 270, not {value!r}.")
     return value
 
 
