@@ -50,6 +50,8 @@ def test_split_key_separates_caption_and_value() -> None:
     split = split_key(receipt, total, scores)
     assert (split.text, split.key_text, split.words) == ("1.00", "Total:", total.words)
     assert split_key(receipt, total, None) == total
+    assert split_key(receipt, total, -scores) == total  # the value would be "Total:"
+    assert split_key(receipt, total, np.full_like(scores, 3.0)) == total
 
 
 def test_annotations_drop_below_renumbers_links() -> None:

@@ -44,11 +44,23 @@ class BatchScores(NamedTuple):
 
 
 def split_key(document: Document, entity: Entity, scores: Scores | None) -> Entity:
-    """Return the entity with its caption apart, given the key scores of words [W]."""
+    """Return the entity with its caption apart, given the key scores of words [W].
+
+    A caption never takes all words, nor all digits: without them there would be no value.
+    """
     if scores is None:
         return entity
     keys = [word for word in entity.words if scores[word] > 0]
+    text, value = (
+        "".join(document.texts[word] for word in words) for words in (entity.words, {*entity.words} - {*keys})
+    )
+    if not value or (_has_digit(text) and not _has_digit(value)):
+        return entity
     return document.entity(entity.label, entity.words, entity.score, keys)
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)
 
 
 def predict_links(
