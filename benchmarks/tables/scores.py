@@ -166,7 +166,10 @@ def evaluation(record: dict[str, Any]) -> str:
         if part["gold"]:
             shares = (f"{100 * part[metric]:.1f}" for metric in ("precision", "recall", "f1"))
             rows.append((name, *shares, f"{part['gold']:,}"))
-    return table(rows) + "\n" + _by_order(record, kind) + "\n" + _acceptance(scores, kind)
+    parts = [table(rows), _by_order(record, kind), _acceptance(scores, kind)]
+    if "trees" in scores.get("structure", {}):
+        parts.append(_structure(record["orders"]))
+    return "\n".join(parts)
 
 
 def _by_order(record: dict[str, Any], kind: str) -> str:
@@ -182,6 +185,30 @@ def _by_order(record: dict[str, Any], kind: str) -> str:
         f1s += [part["exact_string"]["f1"], part["printed"]["f1"]] if kind == "fields" else [scores["words"]["f1"]]
         interval = f"{100 * low:.1f}–{100 * high:.1f}"
         rows.append((order, f"{100 * part['f1']:.1f}", interval, *(f"{100 * f1:.1f}" for f1 in f1s)))
+    return table(rows)
+
+
+def _structure(orders: dict[str, Any]) -> str:
+    """Tabulate items and links by reading order, next to links by position."""
+    rows = [
+        (
+            "items and links, reading order",
+            "links",
+            "F1 of values",
+            "tree accuracy",
+            "F1 of complete items",
+            "parts attached",
+        )
+    ]
+    for order, scores in orders.items():
+        structure = scores["structure"]
+        for name, trees, links in (
+            ("learned", "trees", "links_entities_given"),
+            ("by position", "trees_by_rule", "rule_entities_given"),
+        ):
+            figures = [structure[trees][metric] for metric in ("donut_f1", "nted", "item_f1")]
+            figures.append(structure[links]["parts_attached"])
+            rows.append((order, name, *(f"{100 * figure:.1f}" for figure in figures)))
     return table(rows)
 
 
