@@ -190,16 +190,8 @@ def _by_order(record: dict[str, Any], kind: str) -> str:
 
 def _structure(orders: dict[str, Any]) -> str:
     """Tabulate items and links by reading order, next to links by position."""
-    rows = [
-        (
-            "items and links, reading order",
-            "links",
-            "F1 of values",
-            "tree accuracy",
-            "F1 of complete items",
-            "parts attached",
-        )
-    ]
+    header = ("items and links, reading order", "links", "F1 of values", "tree accuracy", "F1 of complete items")
+    rows: list[tuple[str, ...]] = [(*header, "parts attached")]
     for order, scores in orders.items():
         structure = scores["structure"]
         for name, trees, links in (
