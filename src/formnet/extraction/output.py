@@ -58,7 +58,7 @@ class DocumentOutput(BaseModel):
 
 
 def to_output(document: Document, schema: Schema) -> DocumentOutput:
-    """Convert a document with its annotations; boxes are those of the images as they are."""
+    """Convert a document with its annotations; boxes are in the coordinates of the original images."""
     rotations = [page.rotation for page in document.pages]
     document = document.turn_back()
     fields, checks = to_fields(document, schema)

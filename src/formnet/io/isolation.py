@@ -284,7 +284,7 @@ def _to_message(
     urls: list[str | None] = []
     if images:
         # Documents may refer to other files, which only those who can read them should see.
-        pages = document.turn_back().pages  # extracted fields refer to the images as they are
+        pages = document.turn_back().pages  # output has the coordinates of the original images
         urls = [data_url(load_page_image(page, limits)) if page.image == path else None for page in pages]
     bare = replace(document, entities=(), links=(), fields={})
     return {"document": bare.to_json(), "base": str(path.parent), "images": urls}

@@ -418,7 +418,7 @@ class FormNetPreTrainedModel(PreTrainedModel):
             if module.global_bias is not None:
                 init.constant_(module.global_bias, -TYPICAL_DEVIATION * self.config.initial_theta**2 / 2)
         elif isinstance(module, LinkHead):
-            # A few features and labels on a small scale would take most of a short training to be heard.
+            # At the scale of other matrices, these few inputs would hardly count in a short training.
             for layer in (module.geometry, module.hidden, module.output):
                 init.kaiming_uniform_(layer.weight, a=math.sqrt(5))
             for embedding in (module.owner_label, module.part_label):

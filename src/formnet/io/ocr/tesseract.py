@@ -21,7 +21,7 @@ TIMEOUT = 120
 UPSCALE_BELOW = 1000
 #: Longest side in pixels that Tesseract accepts.
 MAX_SIDE = 32_767
-#: Images read with a lower mean confidence may be upside down: on receipts, it is 0.6 to 0.9, and then 0.3 to 0.4.
+#: Images read with a lower mean confidence may be upside down.
 MIN_CONFIDENCE = 0.5
 #: Resolution passed to Tesseract. Without it, Tesseract estimates one and loses words if the estimate is wrong.
 DPI = 300
