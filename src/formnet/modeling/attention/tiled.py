@@ -341,9 +341,10 @@ def _plain_attention(
     blocks = band.blocks(query).transpose(1, 2)
     keys, values = (band.windows(band.with_margin(tokens)).transpose(2, 3) for tokens in (key, value))
     distances = _clipped_distances(band, relative)
-    results = [
-        tile(blocks[part], keys[part], values[part], relative, distances, band.mask[part]) for part in _parts(blocks)
-    ]
+    # The gradient of `split` is one concatenation; that of a slice is a full tensor of zeros.
+    sizes = [part.stop - part.start for part in _parts(blocks)]
+    pieces = zip(*(tensor.split(sizes) for tensor in (blocks, keys, values, band.mask)), strict=True)
+    results = [tile(*piece, relative, distances) for piece in pieces]
     attended, log_normalizer = (torch.cat(parts) for parts in zip(*results, strict=True))
     return _to_tokens(attended, query), _to_tokens(log_normalizer, query)
 
@@ -361,7 +362,7 @@ def _clipped_distances(band: Band, relative: Tensor | None) -> Tensor | None:
 
 
 def _plain_tile(
-    query: Tensor, key: Tensor, value: Tensor, relative: Tensor | None, distances: Tensor | None, mask: Tensor
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, relative: Tensor | None, distances: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     scores = torch.matmul(query, key.transpose(-1, -2)).to(mask.dtype) + mask[:, None]
     if relative is not None and distances is not None:
