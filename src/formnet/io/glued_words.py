@@ -12,11 +12,15 @@ from formnet.document.values.parse import parse_amount, parse_date
 #: Longer words are not split.
 MAX_LENGTH = 40
 _DAY, _YEAR = r"\d{1,2}[/.]\d{1,2}", r"[/.]\d{2,4}"
+#: A date with a year of four digits or, failing that, two.
+_DATE = r"(?:\d{1,2}[/.-]\d{1,2}[/.-](?:(?:19|20)\d\d|\d\d)|(?:19|20)\d\d[/.-]\d{1,2}[/.-]\d{1,2})"
+_TIME = r"\(?(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:[AaPp]\.?[Mm]\.?)?\)?"
 #: Patterns of glued words by the kind of repair; each group is a new word. In a date range, the first date may lack its
 #: year, and either end may have brackets or other punctuation.
 _PATTERNS = {
     "date range split": re.compile(rf"(\W*{_DAY}(?:{_YEAR})?)([-–—])({_DAY}{_YEAR}\W*)"),
-    "caption split": re.compile(r"([^\W\d_].*?:)([^:]*\d[^:]*)"),
+    "date and time split": re.compile(rf"({_DATE})({_TIME})"),
+    "caption split": re.compile(r"([^\W\d_].*?:|:)([^:]*\d[^:]*)"),
     "next caption split": re.compile(rf"({_DAY}{_YEAR})([^\W\d_]+:)"),
     "registration number split": re.compile(r"(.*[^\W\d_]\W?)(\(\d{4,}(?:-\w)?\)\W*)"),
 }
@@ -47,7 +51,7 @@ def split_glued_words(document: Document) -> Document:
 
 
 def split_word(text: str) -> tuple[str, ...]:
-    """Split a date range, a caption from an amount or date, or a registration number from the name before it.
+    """Split a date range, a date and a time, a caption or colon from an amount or date, or a registration number.
 
     >>> split_word("05/28/20-06/03/20"), split_word("DATE:21/03/2018"), split_word("BHD(974306-T)"), split_word("9:30")
     (('05/28/20', '-', '06/03/20'), ('DATE:', '21/03/2018'), ('BHD', '(974306-T)'), ('9:30',))
