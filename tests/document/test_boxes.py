@@ -1,9 +1,19 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from formnet.document.boxes import infer_page_size, line_boxes, raster_order, repair_boxes, rotate_boxes
+from formnet.document import Page
+from formnet.document.boxes import (
+    Boxes,
+    infer_page_size,
+    level_boxes,
+    line_boxes,
+    raster_order,
+    repair_boxes,
+    rotate_boxes,
+)
 
 coordinates = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -49,3 +59,46 @@ def test_rotate_boxes_turns_add_up(first: int, second: int) -> None:
     size = (100, 50) if first % 180 == 0 else (50, 100)
     assert np.array_equal(rotate_boxes(once, second, *size), rotate_boxes(boxes, first + second, 100, 50))
     assert (once[:, :2] < once[:, 2:]).all()
+
+
+def tilted_grid(degrees: float) -> tuple[Boxes, Boxes]:
+    """Return the boxes of six lines of words, level and tilted."""
+    words = np.array([[20 + 70 * column, 30 + 25 * row, 80 + 70 * column, 42 + 25 * row]
+                      for row in range(6) for column in range(5)], float)  # fmt: skip
+    cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    centers, half = (words[:, :2] + words[:, 2:]) / 2, (words[:, 2:] - words[:, :2]) / 2
+    middle = centers.mean(axis=0)
+    centers = (centers - middle) @ np.array([[cos, sin], [-sin, cos]]) + middle
+    half = half @ np.array([[cos, abs(sin)], [abs(sin), cos]])
+    return words, np.concatenate([centers - half, centers + half], axis=1)
+
+
+@pytest.mark.parametrize("degrees", [-10, -4, 3, 10])
+def test_level_boxes_undoes_tilt(degrees: float) -> None:
+    words, tilted = tilted_grid(degrees)
+    assert np.allclose(level_boxes(tilted), words, atol=0.5)
+
+
+@pytest.mark.parametrize("degrees", [-2, 0, 1])
+def test_level_boxes_leaves_level_text_alone(degrees: float) -> None:
+    _, boxes = tilted_grid(degrees)
+    assert level_boxes(boxes) is boxes
+
+
+def test_level_boxes_random_order_is_not_tilt() -> None:
+    words, _ = tilted_grid(0)
+    for seed in range(50):
+        shuffled = words[np.random.default_rng(seed).permutation(len(words))]
+        assert level_boxes(shuffled) is shuffled
+    assert level_boxes(words[:2]) is not None
+    assert level_boxes(np.empty((0, 4))).shape == (0, 4)
+
+
+def test_level_page_keeps_words_on_the_page() -> None:
+    words, tilted = tilted_grid(10)
+    page = Page(400, 200, ("word",) * len(words), tilted)
+    level = page.level()
+    assert (level.boxes >= 0).all()
+    assert (level.boxes[:, 2:] <= (level.width, level.height)).all()
+    flat = Page(400, 200, ("word",) * len(words), words)
+    assert flat.level() is flat

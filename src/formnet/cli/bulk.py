@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import AsJson, DayFirst, MinScore, Ocr, parse_size
+from formnet.cli.options import AsJson, DayFirst, MinScore, Ocr, References, parse_size
 
 
 def bulk(
@@ -35,6 +35,7 @@ def bulk(
     ] = True,
     min_score: MinScore = 0.0,
     day_first: DayFirst = None,
+    reference: References = None,
     as_json: AsJson = False,
 ) -> None:
     """Extract from many documents into Parquet. After an interruption, run it again to process the rest."""
@@ -44,6 +45,7 @@ def bulk(
 
     if find_spec("ray") is None:
         raise SettingsError("bulk extraction requires Ray. Run pip install 'formnet[scale]'.")
+    from formnet.extraction.references import ReferenceList
     from formnet.scale.bulk.read_stage import DocumentLimits
     from formnet.scale.bulk.run import BulkConfig, run, to_json
 
@@ -55,6 +57,7 @@ def bulk(
         shard=shard,
         min_score=min_score,
         day_first=day_first,
+        references=tuple(map(ReferenceList.read, reference or ())),
         limits=DocumentLimits(timeout, memory),
         workers=workers,
         readers=readers,

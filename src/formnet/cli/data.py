@@ -1,4 +1,4 @@
-"""`formnet data`: inspect, validate, convert and align corpora."""
+"""`formnet data`: inspect, validate, convert, read and align corpora."""
 
 import json
 from collections import Counter
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formnet.cli.options import AsJson, CorpusSpec, CorpusSpecs, OrderOption, ReadingOrder, Seed
+from formnet.cli.options import AsJson, CorpusSpec, CorpusSpecs, ImageFolder, Ocr, OrderOption, ReadingOrder, Seed
 from formnet.cli.results import print_json
 
 if TYPE_CHECKING:
     from formnet.datasets import Corpus
     from formnet.datasets.inspection import AlignmentReport, Statistics
 
-app = typer.Typer(help="Inspect, validate, convert and align corpora.", no_args_is_help=True)
+app = typer.Typer(help="Inspect, validate, convert, read and align corpora.", no_args_is_help=True)
 
 
 @app.command()
@@ -84,6 +84,26 @@ def convert(
     documents = (align(d).document if align_fields and d.fields else d for d in _open(corpus, order, seed))
     count = write(documents, output, model_version=model_version, images=images)
     typer.echo(f"{count:,} documents → {output}")
+
+
+@app.command()
+def read(
+    corpus: CorpusSpec,
+    output: Annotated[Path, typer.Argument(dir_okay=False, help="Output file: .jsonl.")],
+    ocr: Ocr = "auto",
+    images: ImageFolder = None,
+) -> None:
+    """Read the page images of a corpus by OCR, keeping its field values. Run it again after an interruption."""
+    from formnet.datasets.ocr_words import find_images, read_images
+    from formnet.io.ocr import find_engine
+
+    if output.suffix != ".jsonl":
+        raise typer.BadParameter(f"{output}: unsupported file type. Use .jsonl.")
+    documents = find_images(_open(corpus), images)
+    if not documents:
+        raise typer.BadParameter(f"{corpus}: no document with page images. Use --images or another corpus.")
+    words = sum(len(document.texts) for document in read_images(documents, find_engine(ocr), output))
+    typer.echo(f"{len(documents):,} documents, {words:,} words → {output}")
 
 
 @app.command()

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from formnet.cli.options import AsJson, CorpusSpec, Model, ReadingOrder
+from formnet.cli.options import AsJson, CorpusSpec, ImageFolder, ImageView, Model, ReadingOrder
 from formnet.cli.results import Orders, Out, configure_runtime, print_json, write_results
 
 
@@ -80,25 +80,54 @@ def evaluate_ocr(
     ocr: Annotated[
         list[str] | None, typer.Option(help="OCR engine; repeat for several. Default: all installed engines.")
     ] = None,
+    view: Annotated[
+        list[ImageView] | None,
+        typer.Option(help="How engines see the pages; repeat for several. Default: upright."),
+    ] = None,
+    images: ImageFolder = None,
+    readings: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Folder for what the engines read, so that an interrupted run can be continued."
+        ),
+    ] = None,
     out: Out = None,
 ) -> None:
     """Measure the effect of OCR on field scores: page images read by each engine against the words of the corpus."""
     configure_runtime()
+    from tempfile import TemporaryDirectory
+
     from formnet.datasets import open_corpus
-    from formnet.evaluation import ocr_impact
+    from formnet.datasets.ocr_words import find_images, read_images
+    from formnet.evaluation.ocr_impact import LOSS_CAUSES, OcrEvaluation
     from formnet.extraction.extractor import Extractor
     from formnet.io.ocr import ENGINES, find_engine, is_installed
 
     opened = open_corpus(corpus)
-    documents = [d for d in opened if d.fields and len(d.pages) == 1 and d.pages[0].image is not None]
+    documents = [document for document in find_images(opened, images) if document.fields]
     if not documents:
         raise typer.BadParameter(
-            f"{corpus}: no document with one page, an image and field values. Use another corpus or split."
+            f"{corpus}: no document with page images and field values. Use --images, another corpus or another split."
         )
     extractor = Extractor.from_pretrained(model)
     head = extractor.head_for(opened.entity_types or [name for d in documents for name in d.fields])
-    engines = [find_engine(name) for name in (ocr or [name for name in ENGINES if is_installed(name)])]
-    record = {"model": model, "corpus": corpus, **ocr_impact.evaluate_ocr(extractor, documents, engines, head)}
+    evaluation = OcrEvaluation(extractor, documents, head)
+    engines: dict[str, dict[str, Any]] = {}
+    with TemporaryDirectory() as temporary:
+        for name in ocr or [name for name in ENGINES if is_installed(name)]:
+            engine, folder = find_engine(name), readings or Path(temporary)
+            for each in view or [ImageView.upright]:
+                file = folder / f"{name.replace(':', '-')}-{each.value}.jsonl"
+                recognized = list(read_images(documents, engine, file, each.value))
+                engines.setdefault(engine.name, {})[each.value] = evaluation.score(recognized)
+    record = {
+        "model": model,
+        "corpus": corpus,
+        "documents": len(documents),
+        "corpus_words": evaluation.score_corpus_words(),
+        "engines": engines,
+        "losses": LOSS_CAUSES,
+    }
     write_results(record, out)
     print_json(record)
 

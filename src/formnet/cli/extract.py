@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from formnet.cli.options import DayFirst, MinScore, Ocr, parse_size
+from formnet.cli.options import DayFirst, MinScore, Ocr, References, parse_size
 from formnet.cli.results import configure_runtime
 from formnet.cli.terminal import print_document
 from formnet.errors import SettingsError
@@ -66,6 +66,7 @@ def extract(
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="HTML report to write.")] = None,
     min_score: MinScore = 0.0,
     day_first: DayFirst = None,
+    reference: References = None,
     isolation: Annotated[
         bool, typer.Option(help="Read files in a child process, with limits on time and memory.")
     ] = True,
@@ -102,7 +103,9 @@ def extract(
         read = stack.enter_context(_open_reader(ocr, isolation, timeout, memory_per_document))
         from formnet.extraction.extractor import Extractor
 
-        extractor = Extractor.from_pretrained(model, min_score=min_score, day_first=day_first)
+        extractor = Extractor.from_pretrained(
+            model, min_score=min_score, day_first=day_first, references=reference or ()
+        )
         writer = _open_writer(stack, output_format, extractor.schema, output, items, values=values)
         documents = _read_files(paths, read, extractor.count_tokens, failed)
         for document in extractor.annotate(documents, chunk=_CHUNK):

@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +30,14 @@ DayFirst = Annotated[
     bool | None,
     typer.Option("--day-first/--month-first", help="How to read 03/04/2019. Default: as the model was trained."),
 ]
+References = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--reference",
+        metavar="FILE",
+        help="CSV list that values are matched with; the first column is named after a field. Repeat for several.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 
@@ -41,6 +50,25 @@ class ReadingOrder(StrEnum):
     shuffled = "shuffled"
 
 
+class ImageView(StrEnum):
+    """Views of a page image."""
+
+    upright = "upright"
+    quarter = "90"
+    half = "180"
+    three_quarters = "270"
+    tilted = "tilted"
+    perspective = "perspective"
+
+
+ImageFolder = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        file_okay=False,
+        help="Folder with page images named after document IDs. Default: those of the corpus.",
+    ),
+]
 OrderOption = Annotated[ReadingOrder, typer.Option(help="Reading order of each page's words.")]
 
 

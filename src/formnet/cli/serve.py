@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import Ocr, parse_size
+from formnet.cli.options import Ocr, References, parse_size
 
 
 def serve(
@@ -27,6 +27,7 @@ def serve(
         bool, typer.Option(help="Compile the models first: twice as fast, half a minute longer to start.")
     ] = True,
     ocr: Ocr = "auto",
+    reference: References = None,
     api_key_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File of API keys, one per line, in addition to FORMNET_API_KEYS."),
@@ -74,6 +75,7 @@ def serve(
             replicas=replicas,
             warm_up=warm_up,
             ocr=ocr,
+            references=tuple(reference or ()),
             api_key_file=api_key_file,
             allow_anonymous=allow_anonymous,
             max_queue=max_queue,

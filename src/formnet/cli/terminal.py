@@ -50,6 +50,10 @@ def _header_table(output: "DocumentOutput", schema: "Schema") -> "Table":
         table.add_row(
             *cells, f"{confidence} ?" if field.review else confidence, ocr, style="yellow" if field.review else None
         )
+        if field.reference:
+            table.add_row(
+                "  matches", printable(field.reference.describe()), "", "", f"{field.reference.score:.2f}", ""
+            )
     return table
 
 

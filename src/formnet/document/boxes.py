@@ -13,9 +13,13 @@ Boxes = NDArray[np.float64]  # [W, 4]
 MIN_EXTENT = 2e-4
 #: If more words than both limits allow have their center outside the page, the page size is assumed to be wrong.
 MAX_OUTSIDE_WORDS, MAX_OUTSIDE_FRACTION = 2, 0.02
-#: The slope of text is estimated from at least this many pairs of words, whose centers are at most this far apart, as
-#: a multiple of their height.
-_MIN_WORD_PAIRS, _MAX_WORD_GAP = 3, 12.0
+#: The slope of text is estimated from at least this many pairs of consecutive words, also as a share of all words: in
+#: random order, there are fewer. Their centers are at most this far apart, as a multiple of their height.
+_MIN_WORD_PAIRS, _MIN_PAIR_SHARE, _MAX_WORD_GAP = 3, 0.1, 12.0
+#: How much of their height words of a line share. Long words on very tilted pages share less.
+_SHARED_HEIGHTS = (0.5, 0.25)
+#: Slope of text from which a page counts as tilted: more than two degrees. Models are trained on less tilted pages.
+MIN_SLOPE = 0.04
 
 
 class BoxErrors(NamedTuple):
@@ -138,13 +142,35 @@ def text_slope(boxes: Boxes) -> float:
     run, drop = (centers[1:] - centers[:-1]).T
     overlap = np.minimum(boxes[1:, 3], boxes[:-1, 3]) - np.maximum(boxes[1:, 1], boxes[:-1, 1])
     height = np.minimum(heights[1:], heights[:-1])
-    is_pair = (run > 0) & (run < _MAX_WORD_GAP * height) & (overlap > height / 2)
-    if is_pair.sum() < _MIN_WORD_PAIRS:
+    for share in _SHARED_HEIGHTS:
+        is_pair = (run > 0) & (run < _MAX_WORD_GAP * height) & (overlap > share * height)
+        if is_pair.sum() >= max(_MIN_WORD_PAIRS, _MIN_PAIR_SHARE * len(boxes)):
+            break
+    else:
         return 0.0
     slopes, weights = drop[is_pair] / run[is_pair], run[is_pair]
     order = np.argsort(slopes, kind="stable")
     total = np.cumsum(weights[order])
     return float(slopes[order][np.searchsorted(total, total[-1] / 2)])  # the weighted median
+
+
+def level_boxes(boxes: Boxes) -> Boxes:
+    """Return the boxes as they would be if the text were level: turned back, and without what tilt adds to their size.
+
+    >>> level_boxes(np.array([[x, 0.1 * x, x + 9, 0.1 * x + 10] for x in range(0, 60, 10)])).round(1)[:, 1].tolist()
+    [2.9, 2.9, 2.9, 2.9, 2.9, 2.9]
+    """
+    slope = text_slope(boxes)
+    if not MIN_SLOPE < abs(slope) < 0.9:
+        return boxes
+    cos, sin = 1 / np.hypot(1, slope), slope / np.hypot(1, slope)
+    centers, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
+    middle = centers.mean(axis=0)
+    centers = (centers - middle) @ np.array([[cos, -sin], [sin, cos]]) + middle
+    # A tilted rectangle w × h has a bounding box of w·cos + h·sin by w·sin + h·cos. Short words are not exact enough.
+    inverse = np.array([[cos, -abs(sin)], [-abs(sin), cos]]) / (cos**2 - sin**2)
+    half = np.maximum(sizes @ inverse, sizes * (0.5, 0.3)) / 2
+    return np.concatenate([centers - half, centers + half], axis=1)
 
 
 def raster_order(boxes: Boxes) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formnet.document.boxes import Box, Boxes, line_boxes, rotate_boxes
+from formnet.document.boxes import Box, Boxes, level_boxes, line_boxes, rotate_boxes
 from formnet.document.values.normalize import Value
 from formnet.errors import DocumentError
 
@@ -110,6 +110,15 @@ class Page:
         width, height = (self.width, self.height) if self.rotation % 180 == 0 else (self.height, self.width)
         boxes = rotate_boxes(self.boxes, -self.rotation, self.width, self.height)
         return replace(self, width=width, height=height, boxes=boxes, rotation=0)
+
+    def level(self) -> "Page":
+        """Return the page with its boxes turned so that tilted text is level; the image stays as it is."""
+        boxes = level_boxes(self.boxes)
+        if boxes is self.boxes:
+            return self
+        boxes = boxes - np.tile(np.minimum(boxes[:, :2].min(axis=0), 0), 2)
+        width, height = np.maximum(boxes[:, 2:].max(axis=0), (self.width, self.height)).tolist()
+        return replace(self, boxes=boxes, width=width, height=height)
 
     def take(self, order: NDArray[np.intp]) -> "Page":
         """Return a copy of the page with its words reordered."""

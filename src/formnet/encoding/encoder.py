@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from formnet.document import Document
+from formnet.document import Document, Page
 from formnet.document.tags import TagScheme
 from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBORS, NODE_FEATURES, neighbors, page_graph
 from formnet.encoding.links import link_candidates
@@ -94,12 +94,13 @@ class Encoder:
     def __call__(self, document: Document) -> EncodedDocument:
         """Encode one document."""
         tokens = tokenize_words(self.tokenizer, document.texts)
-        node_features, neighbor_table, edge_features = _encode_graph(document)
+        pages = [page.level() for page in document.pages]
+        node_features, neighbor_table, edge_features = _encode_graph(pages)
         return EncodedDocument(
             document.id,
             tokens.ids,
             tokens.word_ids,
-            split_word_boxes(stack_page_boxes(document), tokens.word_ids, tokens.lengths),
+            split_word_boxes(stack_page_boxes(pages), tokens.word_ids, tokens.lengths),
             np.searchsorted(tokens.word_ids, np.arange(document.num_words)),
             node_features,
             neighbor_table,
@@ -129,11 +130,11 @@ def encode_structure(document: Document, scheme: "StructureScheme") -> EncodedSt
     )
 
 
-def stack_page_boxes(document: Document) -> NDArray[np.float64]:
+def stack_page_boxes(pages: Iterable[Page]) -> NDArray[np.float64]:
     """Return the boxes of all words in page units, with pages stacked vertically: [N, 4]."""
     boxes = []
     top = 0.0
-    for page in document.pages:
+    for page in pages:
         scale = PAGE_UNITS / max(page.width, page.height)
         boxes.append(page.boxes * scale + (0.0, top, 0.0, top))
         top += page.height * scale + PAGE_GAP
@@ -152,13 +153,13 @@ def split_word_boxes(
     return np.stack([x0 + step * (end - lengths), y0, x0 + step * end, y1], axis=1, dtype=np.float32)
 
 
-def _encode_graph(document: Document) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+def _encode_graph(pages: Iterable[Page]) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
     """Build the graph of each page; neighbors are word indices in the document."""
     nodes = [np.empty((0, NODE_FEATURES), np.float32)]
     tables = [np.empty((0, MAX_NEIGHBORS), np.int64)]
     edges = [np.empty((0, MAX_NEIGHBORS, EDGE_FEATURES), np.float32)]
     start = 0
-    for page in document.pages:
+    for page in pages:
         graph = page_graph(page)
         table, features = neighbors(graph)
         nodes.append(graph.nodes)

@@ -49,8 +49,8 @@ def field_counts(
             for group in (document.entities, predicted)
         )
         as_entities = entity_counts(gold_entities, predicted_entities)
-        score.by_document.append(sum_counts([_count(gold_values, values, values_match), as_entities]))
-        score.exact_by_document.append(sum_counts([_count(gold_values, values, _strings_match), as_entities]))
+        score.by_document.append(sum_counts([count_values(gold_values, values, values_match), as_entities]))
+        score.exact_by_document.append(sum_counts([count_values(gold_values, values, _strings_match), as_entities]))
     return score
 
 
@@ -93,7 +93,8 @@ def _strings_match(gold: str, predicted: str) -> bool:
     return gold.strip() == predicted.strip()
 
 
-def _count(gold: Mapping[str, str], values: Mapping[str, str], match: Callable[[str, str], bool]) -> Counts:
+def count_values(gold: Mapping[str, str], values: Mapping[str, str], match: Callable[[str, str], bool]) -> Counts:
+    """Count the values of one document by field."""
     counts = Counts()
     for name, value in gold.items():
         counts.by_type[name].gold += 1

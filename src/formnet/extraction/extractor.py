@@ -27,6 +27,7 @@ from formnet.extraction.decoding import decode
 from formnet.extraction.links import BatchScores, StructureScores, links_by_position, predict_links, split_key
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import check_single_format, find_model
+from formnet.extraction.references import ReferenceList
 from formnet.extraction.schema import Schema
 from formnet.extraction.task import read_heads
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
@@ -59,6 +60,8 @@ class Extractor:
     It keeps no state between calls: threads may share it, and it can be pickled.
     """
 
+    schema: Schema
+
     def __init__(
         self,
         model: FormNetForTokenClassification | OnnxModel,
@@ -72,6 +75,7 @@ class Extractor:
         min_score: float = 0.0,
         day_first: bool | None = None,
         schema: Schema | None = None,
+        references: Iterable[ReferenceList | str | Path] = (),
     ):
         self.model, self.bf16, self.ocr, self.limits = model, bf16, ocr, limits
         default_tokens = ONNX_MAX_BATCH_TOKENS if isinstance(model, OnnxModel) else MAX_BATCH_TOKENS
@@ -83,6 +87,8 @@ class Extractor:
         self.infers_date_order = day_first is None
         self.encoder = Encoder(tokenizer)
         self.set_schema(schema)
+        lists = [item if isinstance(item, ReferenceList) else ReferenceList.read(item) for item in references]
+        self.schema = self.schema.with_references(lists)
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":

@@ -11,6 +11,7 @@ from formnet.document import Document, Entity
 from formnet.document.boxes import Box
 from formnet.document.values.normalize import Value
 from formnet.extraction.checks import Status, run_checks
+from formnet.extraction.references import ReferenceMatch
 from formnet.extraction.schema import Schema, ValueType
 from formnet.extraction.structure import Node, build_tree
 
@@ -31,6 +32,9 @@ class FieldOutput(BaseModel):
     boxes: list[Box] = Field(description="One bounding box per line: x0, y0, x1, y1 in the units of the page.")
     words: list[int] = Field(description="Word indices in the document, in reading order.")
     review: bool = Field(False, description="Whether a person should check the value.")
+    reference: ReferenceMatch | None = Field(
+        None, description="The matching entry of a reference list, if one is used."
+    )
 
     def format(self, currency: str | None = None) -> str:
         """Format the value for people, with cents if they are printed; empty if it could not be read.
@@ -119,12 +123,14 @@ def _to_tree(node: Node, schema: Schema, failed: Collection[tuple[str, tuple[int
 
 def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[str, tuple[int, ...]]]) -> FieldOutput:
     """Convert the entities of one field: the parts of a text are joined; of several values, the surest is taken."""
-    kind = schema.by_label[entities[0].label].type
+    field = schema.by_label[entities[0].label]
+    kind = field.type
     is_doubtful = False
     if kind != "text":
         is_doubtful = len({entity.value.value for entity in entities if entity.value is not None}) > 1
         entities = [max(entities, key=lambda entity: (entity.value is not None, entity.score or 0.0))]
     text = " ".join(entity.text for entity in entities)
+    reference = schema.references.get(field.plain_path)
     value = text if kind == "text" else _typed_value(entities[0].value, kind)
     if entities[0].value is not None and kind == "date":
         is_doubtful = is_doubtful or entities[0].value.ambiguous
@@ -139,6 +145,7 @@ def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[
         boxes=[box for entity in entities for box in entity.boxes],
         words=[word for entity in entities for word in entity.words],
         review=value is None or is_doubtful or needs_review,
+        reference=None if reference is None else reference.match(text),
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from formnet.document.values.normalize import Kind, infer_kind
 from formnet.errors import SettingsError
+from formnet.extraction.references import ReferenceList
 
 #: File name in a model folder.
 SCHEMA_NAME = "schema.json"
@@ -55,6 +56,11 @@ class FieldSchema(BaseModel):
     def segments(self) -> tuple[PathSegment, ...]:
         """The names in the path."""
         return tuple(PathSegment(part.removesuffix("[]"), part.endswith("[]")) for part in self.path.split("."))
+
+    @property
+    def plain_path(self) -> str:
+        """The path without `[]`."""
+        return self.path.replace("[]", "")
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
@@ -152,10 +158,12 @@ class Check(BaseModel):
 class Schema(BaseModel):
     """Fields by label; labels without a field do not appear in the tree."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     fields: tuple[FieldSchema, ...]
     checks: tuple[Check, ...] = ()
+    #: Lists that values are matched with, by path; not part of the file.
+    references: dict[str, ReferenceList] = Field({}, exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _check_paths(self) -> "Schema":
@@ -188,6 +196,22 @@ class Schema(BaseModel):
     def anchors(self) -> dict[str, str]:
         """The label that starts the elements of each list that has one."""
         return {field.lists[-1]: field.label for field in self.fields if field.anchor}
+
+    @property
+    def text_paths(self) -> list[str]:
+        """The paths of fields with text, without `[]`."""
+        return list(dict.fromkeys(field.plain_path for field in self.fields if field.type == "text"))
+
+    def with_references(self, references: Iterable[ReferenceList]) -> "Schema":
+        """Return this schema with lists that the values of its fields are matched with."""
+        by_path: dict[str, ReferenceList] = {}
+        for reference in references:
+            if reference.path not in self.text_paths:
+                raise SettingsError(reference.describe_unknown_path(self.text_paths))
+            if reference.path in by_path:
+                raise SettingsError(f"{reference.name}: another list is for {reference.path}, too. Join the two.")
+            by_path[reference.path] = reference
+        return self.model_copy(update={"references": by_path})
 
     @cached_property
     def path_order(self) -> dict[str, int]:

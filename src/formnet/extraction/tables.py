@@ -1,6 +1,7 @@
 """Structured output as tables: one row per document, and one row per item of its lists."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from formnet.extraction.fields import FieldOutput, Fields
@@ -23,14 +24,19 @@ def document_columns(schema: Schema) -> list[str]:
         if not is_item(field, schema):
             names = [segment.name for segment in field.segments]
             columns.append(".".join([names[0], *field.constants.values()] if field.constants else names))
+            columns += _reference_columns(field.plain_path, schema)
     return [*dict.fromkeys(columns), "review", "failed_checks"]
 
 
 def item_columns(schema: Schema) -> list[str]:
     """Return the columns of items; empty if the schema has none."""
-    names = [
-        ".".join(segment.name for segment in field.segments[1:]) for field in schema.fields if is_item(field, schema)
-    ]
+    names: list[str] = []
+    for field in filter(partial(is_item, schema=schema), schema.fields):
+        list_name, _, path = field.plain_path.partition(".")
+        names += [
+            path,
+            *(column.removeprefix(f"{list_name}.") for column in _reference_columns(field.plain_path, schema)),
+        ]
     return ["document", "list", "item", *dict.fromkeys(names), "review"] if names else []
 
 
@@ -43,7 +49,8 @@ def document_row(output: DocumentOutput, schema: Schema) -> Row:
     to_review = [column for column, fields in cells.items() if any(field.review for field in fields)]
     row: Row = dict.fromkeys(document_columns(schema))
     row |= {"document": output.document, "currency": output.currency}
-    row |= {column: _cell(fields) for column, fields in cells.items()}
+    for column, fields in cells.items():
+        row |= {column: _cell(fields), **_reference_cells(column, fields)}
     return row | {"review": "; ".join(to_review), "failed_checks": "; ".join(failed)}
 
 
@@ -58,7 +65,8 @@ def item_rows(output: DocumentOutput, schema: Schema) -> Iterator[Row]:
                 cells.setdefault(column, []).append(field)
             row: Row = dict.fromkeys(item_columns(schema))
             row |= {"document": output.document, "list": name, "item": number}
-            row |= {column: _cell(fields) for column, fields in cells.items()}
+            for column, fields in cells.items():
+                row |= {column: _cell(fields), **_reference_cells(column, fields)}
             yield row | {"review": "; ".join(c for c, fields in cells.items() if any(f.review for f in fields))}
 
 
@@ -107,6 +115,24 @@ def _all_fields(item: Any, path: str = "") -> Iterator[tuple[str, FieldOutput]]:
     elif isinstance(item, dict):
         for name, part in item.items():
             yield from _all_fields(part, f"{path}.{name}" if path else name)
+
+
+def _reference_columns(path: str, schema: Schema) -> list[str]:
+    """Return the columns of a field's entry in a reference list: `merchant.name.match`, and then `….match.score`."""
+    reference = schema.references.get(path)
+    if reference is None:
+        return []
+    return [f"{path}.match", *(f"{path}.match.{column}" for column in (*reference.columns[1:], "score"))]
+
+
+def _reference_cells(column: str, fields: list[FieldOutput]) -> Row:
+    """Return the cells of the entry that a field matches; of several fields, the first that matches one."""
+    match = next((field.reference for field in fields if field.reference), None)
+    if match is None:
+        return {}
+    (_, name), *others = match.entry.items()
+    cells: Row = {f"{column}.match": name, f"{column}.match.score": match.score}
+    return cells | {f"{column}.match.{key}": value for key, value in others}
 
 
 def _cell(fields: list[FieldOutput]) -> Cell:

@@ -90,6 +90,8 @@ def _row(
     shown = field.format(currency) or "not readable"
     printed = " ".join(filter(None, (field.key_text, field.text)))
     text = f"{escape(shown)}<br><small>{escape(printed)}</small>" if printed != shown else escape(shown)
+    if field.reference:
+        text += f"<br><small>matches {escape(field.reference.describe())}</small>"
     color = "rgb({},{},{})".format(*colors[own[0][1].label])
     scores = "".join(f"<td class=n>{'' if s is None else f'{s:.2f}'}" for s in (field.score, field.ocr_score))
     return (

@@ -19,6 +19,20 @@ def values_match(gold: str, predicted: str) -> bool:
     return not gold_dates and fold(gold) == fold(predicted) != ""
 
 
+def values_nearly_match(gold: str, predicted: str) -> bool:
+    """Return whether two values match, or their letters and digits do except for one.
+
+    >>> values_nearly_match("99 SPEED MART S/B", "99 Speed Mart 5/B"), values_nearly_match("9.00", "9.1")
+    (True, False)
+    """
+    if values_match(gold, predicted):
+        return True
+    a, b = fold(gold), fold(predicted)
+    same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    changed, added, dropped = (a[same + 1 :], b[same + 1 :]), (a[same:], b[same + 1 :]), (a[same + 1 :], b[same:])
+    return bool(a and b) and any(x == y for x, y in (changed, added, dropped))
+
+
 def is_attainable(document: Document, value: str) -> bool:
     """Return whether any consecutive words of a page match the value: no model can extract it otherwise."""
     return any(values_match(value, text) for page in document.pages for text in _candidates(page.texts, value))

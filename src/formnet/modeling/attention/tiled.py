@@ -337,7 +337,9 @@ def _plain_attention(
     query: Tensor, key: Tensor, value: Tensor, relative: Tensor | None, band: Band, compiled: bool
 ) -> tuple[Tensor, Tensor]:
     """Attend as ETC does: with clipped relative positions, or none."""
-    tile = compile_tile(_plain_tile) if compiled and not torch.compiler.is_compiling() else _plain_tile
+    tile: Callable[..., Any] = (
+        compile_tile(_plain_tile) if compiled and not torch.compiler.is_compiling() else _plain_tile
+    )
     blocks = band.blocks(query).transpose(1, 2)
     keys, values = (band.windows(band.with_margin(tokens)).transpose(2, 3) for tokens in (key, value))
     distances = _clipped_distances(band, relative)

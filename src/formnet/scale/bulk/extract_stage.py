@@ -15,6 +15,7 @@ import ray
 from formnet.document import Document
 from formnet.errors import FormNetError
 from formnet.extraction.annotations import Annotations
+from formnet.extraction.references import ReferenceList
 from formnet.extraction.runtime import limit_onednn_caches
 from formnet.extraction.schema import Schema
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
@@ -58,6 +59,7 @@ class ExtractConfig:
     limits: DocumentLimits
     min_score: float
     day_first: bool | None
+    references: tuple[ReferenceList, ...]
     attempts: Any
     warm_up: bool
 
@@ -70,7 +72,9 @@ class ExtractionActor:
         self.output = storage_path(config.output)
         self.extractor: Extractor | None = None
         try:
-            self.extractor = _load_extractor(config.model, config.threads, config.min_score, config.day_first)
+            self.extractor = _load_extractor(
+                config.model, config.threads, config.min_score, config.day_first, config.references
+            )
             if config.warm_up:
                 self.extractor.warm_up()
         except FormNetError as error:
@@ -167,7 +171,13 @@ def _iter_annotations(
 
 
 @cache
-def _load_extractor(model: str, threads: int, min_score: float = 0.0, day_first: bool | None = None) -> "Extractor":
+def _load_extractor(
+    model: str,
+    threads: int,
+    min_score: float = 0.0,
+    day_first: bool | None = None,
+    references: tuple[ReferenceList, ...] = (),
+) -> "Extractor":
     limit_onednn_caches()
     import torch
     from transformers.utils import logging
@@ -177,7 +187,9 @@ def _load_extractor(model: str, threads: int, min_score: float = 0.0, day_first:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
-    return Extractor.from_pretrained(model, max_batch_tokens=MAX_BATCH_TOKENS, min_score=min_score, day_first=day_first)
+    return Extractor.from_pretrained(
+        model, max_batch_tokens=MAX_BATCH_TOKENS, min_score=min_score, day_first=day_first, references=references
+    )
 
 
 @ray.remote

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from formnet.document import Document
 from formnet.extraction.fields import CheckOutput, Fields
 from formnet.extraction.output import EntityOutput, to_output
-from formnet.extraction.schema import Schema
+from formnet.extraction.schema import FieldSchema, Schema
 from formnet.scale.bulk.storage import StoragePath
 
 ENTITIES, ERRORS = "entities", "errors"
@@ -76,12 +76,22 @@ def row_schema(schema: Schema) -> pa.Schema:
         group = tree
         for name, is_list in field.segments[:-1]:
             group = group.setdefault((name, is_list), {})
-        group[field.segments[-1]] = _NUMBER_FIELD if field.type in ("amount", "quantity") else _TEXT_FIELD
+        group[field.segments[-1]] = _field_type(field, schema)
         group |= {(name, False): pa.string() for name in field.constants}
     return pa.schema(
         (name, _arrow_tree(tree) if name == "fields" else arrow_type(field.annotation))
         for name, field in BulkRow.model_fields.items()
     )
+
+
+def _field_type(field: FieldSchema, schema: Schema) -> pa.DataType:
+    """Return the type of a field; where it is printed is in the entities."""
+    number = field.type in ("amount", "quantity")
+    keys = [("value", pa.float64() if number else pa.string()), *_FIELD_KEYS]
+    if reference := schema.references.get(field.plain_path):
+        entry = pa.struct([(column, pa.string()) for column in reference.columns])
+        keys.append(("reference", pa.struct([("entry", entry), ("score", pa.float64())])))
+    return pa.struct(keys)
 
 
 def _arrow_tree(tree: _Tree) -> pa.DataType:
@@ -94,9 +104,6 @@ def _arrow_tree(tree: _Tree) -> pa.DataType:
 
 
 _FIELD_KEYS = [("text", pa.string()), ("key_text", pa.string()), ("score", pa.float64()), ("review", pa.bool_())]
-#: Types of fields; where they are printed is in the entities.
-_NUMBER_FIELD = pa.struct([("value", pa.float64()), *_FIELD_KEYS])
-_TEXT_FIELD = pa.struct([("value", pa.string()), *_FIELD_KEYS])
 #: Columns of a part.
 COLUMNS = tuple(BulkRow.model_fields)
 ERROR_SCHEMA = pa.schema([(name, pa.string()) for name in ("id", "source", "error")])

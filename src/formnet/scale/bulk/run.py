@@ -21,6 +21,7 @@ from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, SettingsError
 from formnet.extraction.pretrained import absolute_name, find_model
+from formnet.extraction.references import ReferenceList
 from formnet.io.ocr import check_engine_name, resolve_engine_name
 from formnet.scale.bulk.attempts import start_counter
 from formnet.scale.bulk.extract_stage import ExtractConfig, ExtractionActor
@@ -45,7 +46,7 @@ _FOOTER_THREADS = 16
 
 @dataclass(frozen=True)
 class BulkConfig:
-    """Configuration of a run; the fields up to `day_first` determine the output."""
+    """Configuration of a run; the fields up to `references` determine the output."""
 
     source: str
     output: str
@@ -54,6 +55,7 @@ class BulkConfig:
     shard: int = 256
     min_score: float = 0.0
     day_first: bool | None = None
+    references: tuple[ReferenceList, ...] = ()
     limits: DocumentLimits = field(default_factory=DocumentLimits)
     workers: int | None = None
     readers: int | None = None
@@ -135,6 +137,7 @@ def _prepare(config: BulkConfig, output: StoragePath) -> int:
         "shard": config.shard,
         "min_score": config.min_score,
         "day_first": config.day_first,
+        "references": {reference.path: reference.digest for reference in config.references},
     }
     manifest = output / MANIFEST
     if manifest.kind == "file":
@@ -229,6 +232,7 @@ def _run_pipeline(
         limits=config.limits,
         min_score=config.min_score,
         day_first=config.day_first,
+        references=config.references,
         attempts=attempts,
         warm_up=config.warm_up,
     )

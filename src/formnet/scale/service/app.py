@@ -14,6 +14,8 @@ from ray.serve.schema import LoggingConfig
 
 from formnet.errors import SettingsError
 from formnet.extraction.pretrained import absolute_name, find_model
+from formnet.extraction.references import ReferenceList
+from formnet.extraction.schema import Schema
 from formnet.scale.cluster import cluster
 from formnet.scale.service.auth import KEYS_VARIABLE, load_digests
 from formnet.scale.service.errors import RETRY_AFTER
@@ -44,9 +46,11 @@ def build(settings: ServiceSettings) -> Application:
         max_queued_requests=settings.max_queue,
         num_cpus=settings.reader_cores,
     ).bind(settings)
+    references = _read_references(settings)
     models = {
         model_name(model): ModelHandles(
-            _bind_model(settings, model, is_long=False), _bind_model(settings, model, is_long=True)
+            _bind_model(settings, model, references, is_long=False),
+            _bind_model(settings, model, references, is_long=True),
         )
         for model in settings.models
     }
@@ -64,10 +68,11 @@ def build(settings: ServiceSettings) -> Application:
     return application
 
 
-def _bind_model(settings: ServiceSettings, model: str, *, is_long: bool) -> Any:
+def _bind_model(settings: ServiceSettings, model: str, references: tuple[ReferenceList, ...], *, is_long: bool) -> Any:
     """Bind the replicas of a model: those for short documents, or those for long ones, which reserve no cores."""
     replica_settings = ModelSettings(
         absolute_name(model),
+        references=references,
         threads=max(int(settings.model_cores), 1),
         warm_up=settings.warm_up,
         max_tokens=settings.max_tokens,
@@ -82,6 +87,17 @@ def _bind_model(settings: ServiceSettings, model: str, *, is_long: bool) -> Any:
         max_queued_requests=settings.max_queue,
         num_cpus=0 if is_long else settings.model_cores,
     ).bind(replica_settings)
+
+
+def _read_references(settings: ServiceSettings) -> tuple[ReferenceList, ...]:
+    """Read the reference lists; raise if no model can have the field of a list."""
+    schemas = [Schema.load(find_model(model)) for model in settings.models]
+    known = {path for schema in schemas if schema is not None for path in schema.text_paths}
+    references = tuple(map(ReferenceList.read, settings.references))
+    for reference in references:
+        if None not in schemas and reference.path not in known:
+            raise SettingsError(reference.describe_unknown_path(known))
+    return references
 
 
 def _deployment(replica_class: type, name: str, *, num_cpus: float, **options: Any) -> Any:
@@ -109,8 +125,7 @@ def run_service(settings: ServiceSettings, host: str, port: int, *, proxy: bool 
     Yields:
         A function that raises `SettingsError` if the service has ended.
     """
-    for model in settings.models:
-        find_model(model)
+    _read_references(settings)  # before Ray starts, and with it missing models
     if host in _LOOPBACK:
         settings = settings.model_copy(update={"allow_anonymous": True})
     elif not load_digests(settings.api_key_file) and not settings.allow_anonymous:

@@ -12,6 +12,7 @@ from formnet.document import Document
 from formnet.errors import LimitError
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.options import ExtractionOptions
+from formnet.extraction.references import ReferenceList
 from formnet.extraction.runtime import limit_onednn_caches
 from formnet.extraction.schema import Schema
 from formnet.scale.service.errors import ApiError, internal_error, to_api_error
@@ -46,6 +47,7 @@ class ModelSettings(NamedTuple):
     """Settings of a replica."""
 
     model: str
+    references: tuple[ReferenceList, ...]
     threads: int
     warm_up: bool
     max_tokens: int
@@ -88,6 +90,9 @@ class ModelReplica:
         # A single thread, because every thread that scores has caches and an allocator arena of its own.
         self.thread = ThreadPoolExecutor(1, "model")
         self.extractor = Extractor.from_pretrained(settings.model, max_tokens=settings.max_tokens)
+        schema = self.extractor.schema
+        own_references = [reference for reference in settings.references if reference.path in schema.text_paths]
+        self.extractor.schema = schema.with_references(own_references)
         if settings.warm_up:
             batches = [batch for batch in WARM_UP_BATCHES if (sum(batch) > MAX_BATCH_TOKENS) == settings.is_long]
             self.thread.submit(self.extractor.warm_up, batches).result()

@@ -22,6 +22,7 @@ class ServiceSettings(BaseModel):
     reader_cores: float = Field(0, ge=0, description="Cores reserved per reader; 0 reserves none.")
     warm_up: bool = Field(True, description="Compile the models before the first request.")
     ocr: str = Field("auto", validate_default=True)
+    references: tuple[Path, ...] = Field((), description="CSV lists that values are matched with.")
     api_key_file: Path | None = None
     allow_anonymous: bool = Field(False, description="Accept requests without a key, if there are no keys.")
     max_queue: int = Field(64, ge=1, description="Maximum documents queued per model, and for the reader.")

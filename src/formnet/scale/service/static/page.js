@@ -188,6 +188,7 @@ function row(name, field, result, ids, color) {
   const value = make("td", field.value === null ? "not readable" : format(field) + currency, "t");
   const printed = [field.key_text, field.text].filter(Boolean).join(" ");
   if (printed !== String(field.value)) value.append(make("small", printed));
+  if (field.reference) value.append(make("small", "matches " + Object.values(field.reference.entry).join(", ")));
   const number = (score) => make("td", score === null ? "" : score.toFixed(2), "n");
   line.append(label, value, number(field.score), number(field.ocr_score));
   link(line, ids, "rect");
