@@ -46,6 +46,8 @@ def write(path: Path, text: str) -> Path:
         ("Kedai K0pi Me1ur", "V-7"),
         ("KEDAIKOPIMELUR", "V-7"),
         ("KEDAI KOPI MAWAR.", "V-8"),
+        ("KEDAI KOPI MAWAR SDN. BHD.", "V-8"),
+        ("SDN BHD", None),
         ("KEDAI BUKU MELUR", None),
         ("MELUR", None),
         ("...", None),

@@ -17,6 +17,8 @@ OPTIONAL = {
     "pyarrow": ("Parquet", "pip install 'formnet[train]'"),
     "matplotlib": ("plots", "pip install 'formnet[views]'"),
     "onnxscript": ("ONNX export", "pip install 'formnet[onnx]'"),
+    "xlsxwriter": ("spreadsheets", "pip install 'formnet[xlsx]'"),
+    "rapidfuzz": ("reference lists", "pip install 'formnet[references]'"),
     "ray": ("bulk processing and the service", "pip install 'formnet[scale]'"),
 }
 

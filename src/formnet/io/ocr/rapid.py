@@ -151,14 +151,16 @@ def find_rotation(quads: NDArray[np.float64], is_reversed: NDArray[np.bool_]) ->
 def _adapt_openvino() -> None:
     """Change how RapidOCR uses OpenVINO where it has no setting for it.
 
-    OpenVINO caches kernels for every shape it meets; each page has others, and hundreds of MB add up. And without
-    memory for a result, it returns the previous one, which would become wrong words.
+    On some processors, OpenVINO computes in bf16, which reads other words. It caches kernels for every shape it meets;
+    each page has others, and hundreds of MB add up. And without memory for a result, it returns the previous one, which
+    would become wrong words.
     """
     from rapidocr.inference_engine.openvino import device_config, main
 
     config, session = cast("Any", device_config.CPUConfig), cast("Any", main.OpenVINOInferSession)
     get_config, infer = config.get_config, session.__call__
-    config.get_config = lambda self: {**get_config(self), "CPU_RUNTIME_CACHE_CAPACITY": "0"}
+    settings = {"CPU_RUNTIME_CACHE_CAPACITY": "0", "INFERENCE_PRECISION_HINT": "f32"}
+    config.get_config = lambda self: {**get_config(self), **settings}
 
     def checked_infer(self: Any, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         output: NDArray[np.float32] = infer(self, inputs)
