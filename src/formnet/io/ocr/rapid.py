@@ -152,18 +152,20 @@ def _adapt_openvino() -> None:
     """Change how RapidOCR uses OpenVINO where it has no setting for it.
 
     On some processors, OpenVINO computes in bf16, which reads other words. It caches kernels for every shape it meets;
-    each page has others, and hundreds of MB add up. And without memory for a result, it returns the previous one, which
-    would become wrong words.
+    each page has others, and hundreds of MB add up. And without memory for a result, a request returns its previous one,
+    which would become wrong words; a new request has none.
     """
     from rapidocr.inference_engine.openvino import device_config, main
 
     config, session = cast("Any", device_config.CPUConfig), cast("Any", main.OpenVINOInferSession)
-    get_config, infer = config.get_config, session.__call__
+    get_config = config.get_config
     settings = {"CPU_RUNTIME_CACHE_CAPACITY": "0", "INFERENCE_PRECISION_HINT": "f32"}
     config.get_config = lambda self: {**get_config(self), **settings}
 
     def checked_infer(self: Any, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        output: NDArray[np.float32] = infer(self, inputs)
+        request = self.session.get_compiled_model().create_infer_request()
+        request.infer([inputs])
+        output: NDArray[np.float32] = request.get_output_tensor().data.copy()
         if not has_matching_shape(inputs.shape, output.shape):
             raise MemoryError(f"no result of OpenVINO for an input of shape {inputs.shape}")
         return output
