@@ -118,16 +118,7 @@ def encode_structure(document: Document, scheme: "StructureScheme") -> EncodedSt
             keys[list(entity.words)] = 0
             keys[list(entity.key_words)] = 1
     candidates = link_candidates(document, scheme.link_labels, scheme.linked_labels)
-    first_words = np.array([entity.words[0] for entity in document.entities] + [-1], np.int64)
-    return EncodedStructure(
-        keys,
-        first_words[candidates.parts],
-        first_words[candidates.owners],
-        candidates.part_labels,
-        candidates.owner_labels,
-        candidates.features,
-        candidates.targets(document.links),
-    )
+    return EncodedStructure(keys, **candidates.pairs, owner=candidates.targets(document.links))
 
 
 def stack_page_boxes(pages: Iterable[Page]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ Shapes: E entities, L entities that may be parts, C candidate owners per part, F
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,19 @@ class LinkCandidates(NamedTuple):
     part_labels: NDArray[np.int64]  # [L]
     owner_labels: NDArray[np.int64]  # [L, C]
     features: NDArray[np.float32]  # [L, C, F]
+    first_words: NDArray[np.int64]  # [E]
+
+    @property
+    def pairs(self) -> dict[str, NDArray[Any]]:
+        """`formnet.modeling.links.Pairs` of one document, in which an entity is its first word."""
+        first_words = np.append(self.first_words, -1)
+        return {
+            "parts": first_words[self.parts],
+            "owners": first_words[self.owners],
+            "part_labels": self.part_labels,
+            "owner_labels": self.owner_labels,
+            "pair_features": self.features,
+        }
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -100,7 +113,7 @@ def link_candidates(
     part, owner = np.concatenate(parts)[order], np.concatenate(owners)[order]
     owner = owner[:, : max(int((owner >= 0).sum(axis=1).max(initial=0)), 1)]
     features = _pair_features(layout, _series(layout), part, owner)
-    return LinkCandidates(part, owner, layout.labels[part], layout.labels[owner], features)
+    return LinkCandidates(part, owner, layout.labels[part], layout.labels[owner], features, layout.first_words)
 
 
 def _layout(document: Document, linked_labels: Sequence[str]) -> _Layout:

@@ -5,7 +5,7 @@ Shapes: B documents, W words, T tags, P size of the link head.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -70,14 +70,7 @@ def predict_links(
     candidates = link_candidates(document, scheme.link_labels, scheme.linked_labels)
     if not len(candidates.parts):
         return []
-    first_words = np.array([entity.words[0] for entity in document.entities] + [-1], np.int64)
-    pairs: Pairs = {
-        "parts": _batch_of_one(first_words[candidates.parts]),
-        "owners": _batch_of_one(first_words[candidates.owners]),
-        "part_labels": _batch_of_one(candidates.part_labels),
-        "owner_labels": _batch_of_one(candidates.owner_labels),
-        "pair_features": _batch_of_one(candidates.features),
-    }
+    pairs = cast("Pairs", {name: _batch_of_one(array) for name, array in candidates.pairs.items()})
     with torch.inference_mode():
         scores = head(None if terms is None else _batch_of_one(terms), pairs)[0]
         probabilities = scores.softmax(dim=-1).numpy().astype(np.float64)

@@ -152,8 +152,8 @@ def _adapt_openvino() -> None:
     """Change how RapidOCR uses OpenVINO where it has no setting for it.
 
     On some processors, OpenVINO computes in bf16, which reads other words. It caches kernels for every shape it meets;
-    each page has others, and hundreds of MB add up. And without memory for a result, a request returns its previous one,
-    which would become wrong words; a new request has none.
+    each page has others, and hundreds of MB add up. And without memory for a result, a request returns the result of
+    its last call, which would become wrong words; a new request has none.
     """
     from rapidocr.inference_engine.openvino import device_config, main
 
