@@ -6,6 +6,7 @@ import pytest
 from formnet.document import Document
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
+from formnet.extraction.references import ReferenceList
 from formnet.scale.service import model as module
 from formnet.scale.service.errors import ApiError
 from formnet.scale.service.model import ModelInput, ModelReplica, ModelSettings, Result, TooLong
@@ -35,6 +36,14 @@ def test_annotate_equals_extract(model: Path, extractor: Extractor) -> None:
         expected = extractor.extract(document).entities
         assert [(e.label, e.words) for e in result.entities] == [(e.label, e.words) for e in expected]
         assert [e.score for e in result.entities] == pytest.approx([e.score for e in expected], abs=1e-3)
+
+
+def test_replica_uses_the_lists_for_its_own_fields(model: Path, extractor: Extractor) -> None:
+    own = ReferenceList([extractor.schema.text_paths[0]], [["A"]])
+    other = ReferenceList(["field.of.another.model"], [["B"]])
+    settings = ModelSettings(str(model), 1, False, MAX_TOKENS, 30, False, (own, other))
+    described = ModelReplica(settings).describe()
+    assert list(described.schema.references) == [own.path]
 
 
 def test_annotate_long_document_goes_to_another_replica(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

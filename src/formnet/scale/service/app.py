@@ -72,12 +72,12 @@ def _bind_model(settings: ServiceSettings, model: str, references: tuple[Referen
     """Bind the replicas of a model: those for short documents, or those for long ones, which reserve no cores."""
     replica_settings = ModelSettings(
         absolute_name(model),
-        references=references,
         threads=max(int(settings.model_cores), 1),
         warm_up=settings.warm_up,
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,
         is_long=is_long,
+        references=references,
     )
     return _deployment(
         ModelReplica,

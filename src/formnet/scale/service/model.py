@@ -47,12 +47,12 @@ class ModelSettings(NamedTuple):
     """Settings of a replica."""
 
     model: str
-    references: tuple[ReferenceList, ...]
     threads: int
     warm_up: bool
     max_tokens: int
     timeout: float  # seconds per batch
     is_long: bool  # whether it scores the documents that are too long for other replicas
+    references: tuple[ReferenceList, ...] = ()  # of all models
 
 
 class TooLong(NamedTuple):
