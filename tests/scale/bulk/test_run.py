@@ -21,6 +21,7 @@ from pyarrow.parquet import ParquetFile, read_table
 from formnet.errors import FormNetError, SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import entity_output
+from formnet.extraction.references import ReferenceList
 from formnet.extraction.schema import Schema
 from formnet.io.writers import write
 from formnet.scale.bulk.output import error_row, part_name, write_part
@@ -313,6 +314,16 @@ def write_run(folder: Path, **changes: object) -> Path:
     manifest = json.loads((output / "manifest.json").read_text())
     (output / "manifest.json").write_text(json.dumps({**manifest, **changes}))
     return output
+
+
+def test_run_with_another_reference_list_raises(tmp_path: Path) -> None:
+    output = write_run(tmp_path)
+    settings = {"source": str(tmp_path / "input.jsonl"), "output": str(output), "model": "receipts", "shard": 8}
+    vendors = ReferenceList(["merchant.name"], [["ACME"]])
+    with pytest.raises(SettingsError, match=r"other settings \(references is {}"):
+        run(BulkConfig(**settings, references=(vendors,)), show_progress=False)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="the first column is 'vendor'"):
+        run(BulkConfig(**settings, references=(ReferenceList(["vendor"], [["A"]]),)), show_progress=False)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("shards", [-1, 0, 10**9, "many", None])

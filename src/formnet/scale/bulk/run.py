@@ -22,6 +22,7 @@ from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 from formnet.errors import FormNetError, SettingsError
 from formnet.extraction.pretrained import absolute_name, find_model
 from formnet.extraction.references import ReferenceList
+from formnet.extraction.schema import Schema
 from formnet.io.ocr import check_engine_name, resolve_engine_name
 from formnet.scale.bulk.attempts import start_counter
 from formnet.scale.bulk.extract_stage import ExtractConfig, ExtractionActor
@@ -129,6 +130,8 @@ def _check_output(config: BulkConfig, output: StoragePath) -> None:
 
 def _prepare(config: BulkConfig, output: StoragePath) -> int:
     """Start or resume a run, and return its number of shards."""
+    if schema := Schema.load(find_model(config.model)):
+        schema.with_references(config.references)  # raises for a list that fits no field
     source = storage_path(config.source).address
     settings = {
         "input": source,
