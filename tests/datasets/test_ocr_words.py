@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from formnet.cli import app
 from formnet.datasets.ocr_words import find_images, read_images
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.errors import CorpusError
+from formnet.errors import CorpusError, FormNetError
 from formnet.io.ocr import OcrResult
 from paper import picture
 
@@ -71,6 +72,31 @@ def test_read_images_continues_where_it_stopped(tmp_path: Path) -> None:
         list(read_images(found, CountingEngine("counting 2"), output))
 
 
+@pytest.mark.parametrize("content", ['{"id": "mine"', '{"id": "mine", "pages": []}\n{"id": "m', "my notes"])
+def test_read_images_leaves_other_files_alone(tmp_path: Path, content: str) -> None:
+    output = tmp_path / "mine.jsonl"
+    output.write_text(content)
+    found = find_images(documents(1), save_images(tmp_path / "images", "r0"))
+    with pytest.raises(FormNetError, match=r"mine\.jsonl"):
+        list(read_images(found, CountingEngine(), output))
+    assert output.read_text() == content
+
+
+def test_read_images_takes_field_values_from_the_corpus(tmp_path: Path) -> None:
+    found = find_images(documents(1), save_images(tmp_path / "images", "r0"))
+    output = tmp_path / "words.jsonl"
+    list(read_images(found, CountingEngine(), output))
+    corrected = [replace(found[0], fields={"total": "8.00"})]
+    assert next(read_images(corrected, CountingEngine(), output)).fields == {"total": "8.00"}
+
+
+def test_find_images_two_of_one_name_raises(tmp_path: Path) -> None:
+    folder = save_images(tmp_path / "images", "r0")
+    save_images(folder / "more", "r0")
+    with pytest.raises(CorpusError, match="has the same name"):
+        find_images(documents(1), folder)
+
+
 def test_read_images_turns_pages_first(tmp_path: Path) -> None:
     found = find_images(documents(1), save_images(tmp_path / "images", "r0"))
     assert next(read_images(found, CountingEngine(), tmp_path / "words.jsonl", "90")).texts[0] == "80×60"
@@ -101,7 +127,8 @@ def test_commands_read_images_and_score_what_was_read(tmp_path: Path) -> None:
         "evaluate-ocr", "receipts", f"jsonl:{corpus}", *options, "--readings", str(readings), "--out", str(results)
     )
     record = json.loads(results.read_text())
-    (views,) = record["engines"].values()
+    (engine,) = record["engines"].values()
+    views = engine["views"]
     assert record["documents"] == 1
     for view in ("upright", "180"):
         assert views[view]["oracle"]["recall"] == 1, view

@@ -90,13 +90,23 @@ def test_level_boxes_random_order_is_not_tilt() -> None:
     for seed in range(50):
         shuffled = words[np.random.default_rng(seed).permutation(len(words))]
         assert level_boxes(shuffled) is shuffled
-    assert level_boxes(words[:2]) is not None
-    assert level_boxes(np.empty((0, 4))).shape == (0, 4)
+    for few in (words[:2], words[:0]):
+        assert level_boxes(few) is few
+
+
+def test_level_boxes_words_that_disagree_are_not_tilted() -> None:
+    for seed in range(50):
+        generator = np.random.default_rng(seed)
+        x = generator.uniform(0, 300, 20)
+        y = 10.0 * np.arange(20)
+        ragged = np.stack([x, y, x + 60, y + 14], axis=1)  # one word per line, and boxes that overlap
+        assert level_boxes(ragged) is ragged
 
 
 def test_level_page_keeps_words_on_the_page() -> None:
     words, tilted = tilted_grid(10)
-    page = Page(400, 200, ("word",) * len(words), tilted)
+    tilted -= np.tile(tilted[:, :2].min(axis=0), 2)
+    page = Page(*tilted[:, 2:].max(axis=0).tolist(), ("word",) * len(words), tilted)
     level = page.level()
     assert (level.boxes >= 0).all()
     assert (level.boxes[:, 2:] <= (level.width, level.height)).all()

@@ -20,7 +20,14 @@ SCHEMA = Schema(
         FieldSchema(label="item", path="line_items[].description", anchor=True),
     )
 )
-VENDORS = "merchant.name,vendor_id\nKEDAI KOPI MELUR,V-7\nKEDAI KOPI MAWAR,V-8\n"
+VENDORS = """merchant.name,vendor_id
+KEDAI KOPI MELUR,V-7
+KEDAI KOPI MAWAR,V-8
+NESCAFE CLASSIC 500G,V-9
+KEDAI RUNCIT ABC,V-10
+KEDAI RUNCIT ABC,V-11
+- Sdn Bhd,V-12
+"""
 
 
 def receipt(company: str = "KEDAI K0PI MELUR", item: str = "TEH O A1S") -> Document:
@@ -47,7 +54,11 @@ def write(path: Path, text: str) -> Path:
         ("KEDAIKOPIMELUR", "V-7"),
         ("KEDAI KOPI MAWAR.", "V-8"),
         ("KEDAI KOPI MAWAR SDN. BHD.", "V-8"),
-        ("SDN BHD", None),
+        ("& Co", None),
+        ("NESCAFE CLASSIC 500G", "V-9"),
+        ("NESCAFE CLASSIC S00G", "V-9"),
+        ("NESCAFE CLASSIC 600G", None),
+        ("KEDAI RUNCIT ABC", None),
         ("KEDAI BUKU MELUR", None),
         ("MELUR", None),
         ("...", None),
@@ -74,7 +85,8 @@ def test_read_accepts_separators_and_byte_order_marks(tmp_path: Path, separator:
         (b"", "no entries"),
         (b"merchant.name\n", "no entries"),
         (b"merchant.name,id\nA\n", "'A' has 1 columns, not 2"),
-        (b"merchant.name,id,id\nA,1,2\n", "two columns have the same name"),
+        (b"merchant.name,id, id\nA,1,2\n", "column names must differ"),
+        (b"merchant.name,score\nA,1\n", "none may be 'score'"),
         (b"merchant.name\n\xff\xfe\n", "not a CSV file in UTF-8"),
         (b'merchant.name\n"A\n', "not a CSV file"),
     ],
@@ -89,15 +101,22 @@ def test_read_names_the_problem(tmp_path: Path, content: bytes, message: str) ->
         ReferenceList.read(tmp_path / "missing.csv")
 
 
+def test_read_keeps_line_breaks_in_quotes(tmp_path: Path) -> None:
+    vendors = ReferenceList.read(
+        write(tmp_path / "vendors.csv", 'merchant.name,city\n"A\u2028B","12 Jalan\nPuchong"\n')
+    )
+    assert vendors.rows == (("A\u2028B", "12 Jalan\nPuchong"),)
+
+
 def test_schema_refuses_lists_for_other_fields(tmp_path: Path) -> None:
     other = ReferenceList.read(write(tmp_path / "other.csv", "vendor\nA\n"))
     with pytest.raises(SettingsError, match=r"first column is 'vendor'.*line_items\.description, merchant\.name"):
         SCHEMA.with_references([other])
     amounts = ReferenceList(["total"], [["9.00"]])
-    with pytest.raises(SettingsError, match="no text field"):
+    with pytest.raises(SettingsError, match="not a text field"):
         SCHEMA.with_references([amounts])
     vendors = ReferenceList(["merchant.name"], [["A"]])
-    with pytest.raises(SettingsError, match="another list"):
+    with pytest.raises(SettingsError, match="a second list"):
         SCHEMA.with_references([vendors, vendors])
 
 

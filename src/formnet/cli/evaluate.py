@@ -82,13 +82,14 @@ def evaluate_ocr(
     ] = None,
     view: Annotated[
         list[ImageView] | None,
-        typer.Option(help="How engines see the pages; repeat for several. Default: upright."),
+        typer.Option(help="Transformation of page images before OCR; repeat for several. Default: upright."),
     ] = None,
     images: ImageFolder = None,
     readings: Annotated[
         Path | None,
         typer.Option(
-            file_okay=False, help="Folder for what the engines read, so that an interrupted run can be continued."
+            file_okay=False,
+            help="Folder for the words that engines read, which are used again if the command is repeated.",
         ),
     ] = None,
     out: Out = None,
@@ -119,7 +120,8 @@ def evaluate_ocr(
             for each in view or [ImageView.upright]:
                 file = folder / f"{name.replace(':', '-')}-{each.value}.jsonl"
                 recognized = list(read_images(documents, engine, file, each.value))
-                engines.setdefault(engine.name, {})[each.value] = evaluation.score(recognized)
+                row = engines.setdefault(name, {"engine": engine.name, "views": {}})
+                row["views"][each.value] = evaluation.score(recognized)
     record = {
         "model": model,
         "corpus": corpus,

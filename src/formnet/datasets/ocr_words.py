@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from os import SEEK_END
 from pathlib import Path
 
 from formnet.datasets.views import View, change_view
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.errors import CorpusError
+from formnet.errors import CorpusError, DocumentError
 from formnet.io.file_types import detect_file_type
 from formnet.io.glued_words import split_glued_words
 from formnet.io.ocr import OcrEngine
@@ -24,11 +25,17 @@ def find_images(documents: Iterable[Document], folder: Path | None) -> list[Docu
     """
     if folder is None:
         return [d for d in documents if d.pages and all(page.image is not None for page in d.pages)]
-    files = {file.stem: file for file in find_files(folder) if detect_file_type(file) == "image"}
+    single_pages = {document.id: document for document in documents if len(document.pages) == 1}
+    images: dict[str, Path] = {}
+    for file in find_files(folder):
+        if file.stem in single_pages and detect_file_type(file) == "image":
+            if file.stem in images:
+                raise CorpusError(f"{file}: {images[file.stem]} has the same name. Remove one of them.")
+            images[file.stem] = file
     return [
-        replace(d, pages=(replace(d.pages[0], image=files[d.id], frame=0, rotation=0),))
-        for d in documents
-        if len(d.pages) == 1 and d.id in files
+        replace(document, pages=(replace(document.pages[0], image=images[name], frame=0, rotation=0),))
+        for name, document in single_pages.items()
+        if name in images
     ]
 
 
@@ -37,7 +44,8 @@ def read_images(
 ) -> Iterator[Document]:
     """Yield each document with the words that an engine reads, its field values, and neither entities nor links.
 
-    Documents are appended to `output` as they are read, and those already in the file are not read again.
+    Documents are appended to `output` as they are read, and those already in the file are not read again. A file holds
+    the readings of one engine and view.
     """
     stored = {document.id: document for document in _stored_documents(output, engine)}
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -48,32 +56,45 @@ def read_images(
                 file.write(json.dumps(recognized.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
                 file.flush()
                 stored[document.id] = recognized
-            # A rule for glued words may be newer than the file.
-            yield split_glued_words(stored[document.id])
+            # Rules for glued words and field values may be newer than the file.
+            yield replace(split_glued_words(stored[document.id]), fields=document.fields)
 
 
 def _read_document(document: Document, engine: OcrEngine, view: View) -> Document:
     builder = DocumentBuilder(document.id)
     for page in document.pages:
         assert page.image is not None
-        image = change_view(load_page_image(page), view, f"{document.id}, {page.frame}")
-        add_image_page(builder, image, engine, page.image, page.frame)
-    return replace(split_glued_words(builder.build()), fields=document.fields)
+        as_stored = load_page_image(replace(page, rotation=0))
+        add_image_page(
+            builder, change_view(as_stored, view, f"{document.id}, {page.frame}"), engine, page.image, page.frame
+        )
+    recognized = split_glued_words(builder.build())
+    if view != "upright":  # the boxes are not those of the image
+        recognized = replace(recognized, pages=tuple(replace(page, image=None) for page in recognized.pages))
+    return replace(recognized, fields=document.fields)
 
 
-def _stored_documents(output: Path, engine: OcrEngine) -> Iterator[Document]:
-    """Yield the documents of an unfinished file; a line that was not written to its end is cut off."""
+def _stored_documents(output: Path, engine: OcrEngine) -> list[Document]:
+    """Return the documents of an unfinished file; a line that was not written to its end is cut off."""
     if not output.is_file():
-        return
+        return []
+    results = list(jsonl.read_each(output))
     content = output.read_bytes()
-    complete = content.rfind(b"\n") + 1
-    if complete < len(content):
+    is_cut = bool(results) and isinstance(results[-1], DocumentError) and not content.endswith(b"\n")
+    documents = []
+    for result in results[:-1] if is_cut else results:
+        if isinstance(result, DocumentError):
+            raise result
+        sources = {page.text_source for page in result.pages}
+        if sources != {engine.name}:
+            readers = ", ".join(sorted(filter(None, sources))) or "no OCR engine"
+            raise CorpusError(f"{output}: was read by {readers}, not {engine.name}. Use another file.")
+        documents.append(result)
+    if is_cut and not documents:
+        raise CorpusError(f"{output}: is not a file of readings. Use another file.")
+    if not content.endswith(b"\n"):
         with output.open("r+b") as file:
-            file.truncate(complete)
-    for document in jsonl.read_each(output):
-        if isinstance(document, Exception):
-            raise document
-        others = {page.text_source for page in document.pages} - {engine.name}
-        if others:
-            raise CorpusError(f"{output}: was read by {others.pop()}, not {engine.name}. Use another file.")
-        yield document
+            file.truncate(content.rfind(b"\n") + 1 if is_cut else len(content))
+            file.seek(0, SEEK_END)
+            file.write(b"" if is_cut else b"\n")
+    return documents

@@ -16,10 +16,10 @@ MAX_OUTSIDE_WORDS, MAX_OUTSIDE_FRACTION = 2, 0.02
 #: The slope of text is estimated from at least this many pairs of consecutive words, also as a share of all words: in
 #: random order, there are fewer. Their centers are at most this far apart, as a multiple of their height.
 _MIN_WORD_PAIRS, _MIN_PAIR_SHARE, _MAX_WORD_GAP = 3, 0.1, 12.0
-#: How much of their height words of a line share. Long words on very tilted pages share less.
-_SHARED_HEIGHTS = (0.5, 0.25)
-#: Slope of text from which a page counts as tilted: more than two degrees. Models are trained on less tilted pages.
-MIN_SLOPE = 0.04
+#: Slopes of text between which a page counts as tilted: 2 and 20 degrees. Models are trained on less tilted pages.
+MIN_SLOPE, MAX_SLOPE = 0.04, 0.36
+#: Share of words that must agree on the slope of a tilted page, and how much they may differ.
+_MIN_AGREEMENT, _MAX_SLOPE_DIFFERENCE = 0.6, 0.05
 
 
 class BoxErrors(NamedTuple):
@@ -138,20 +138,40 @@ def text_slope(boxes: Boxes) -> float:
     >>> text_slope(np.array([[x, 0.05 * x, x + 9, 0.05 * x + 10] for x in range(0, 60, 10)]))
     0.05
     """
+    slopes, weights = _word_slopes(boxes, 0.5)
+    return _weighted_median(slopes, weights) if len(slopes) else 0.0
+
+
+def _word_slopes(boxes: Boxes, shared_height: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the slopes from words to the next ones on their line, which share so much of their height, and weights.
+
+    Both are empty if there are too few.
+    """
     centers, heights = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 3] - boxes[:, 1]
     run, drop = (centers[1:] - centers[:-1]).T
     overlap = np.minimum(boxes[1:, 3], boxes[:-1, 3]) - np.maximum(boxes[1:, 1], boxes[:-1, 1])
     height = np.minimum(heights[1:], heights[:-1])
-    for share in _SHARED_HEIGHTS:
-        is_pair = (run > 0) & (run < _MAX_WORD_GAP * height) & (overlap > share * height)
-        if is_pair.sum() >= max(_MIN_WORD_PAIRS, _MIN_PAIR_SHARE * len(boxes)):
-            break
-    else:
-        return 0.0
-    slopes, weights = drop[is_pair] / run[is_pair], run[is_pair]
-    order = np.argsort(slopes, kind="stable")
+    is_pair = (run > 0) & (run < _MAX_WORD_GAP * height) & (overlap > shared_height * height)
+    if is_pair.sum() < max(_MIN_WORD_PAIRS, _MIN_PAIR_SHARE * len(boxes)):
+        return np.empty(0), np.empty(0)
+    return drop[is_pair] / run[is_pair], run[is_pair]
+
+
+def _weighted_median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    order = np.argsort(values, kind="stable")
     total = np.cumsum(weights[order])
-    return float(slopes[order][np.searchsorted(total, total[-1] / 2)])  # the weighted median
+    return float(values[order][np.searchsorted(total, total[-1] / 2)])
+
+
+def _tilt(boxes: Boxes) -> float:
+    """Return the slope of text if most words agree on it, else 0. Long words on very tilted pages share less height."""
+    for shared_height in (0.5, 0.4):
+        slopes, weights = _word_slopes(boxes, shared_height)
+        if len(slopes):
+            median = _weighted_median(slopes, weights)
+            agreeing = weights[np.abs(slopes - median) < _MAX_SLOPE_DIFFERENCE].sum() / weights.sum()
+            return median if agreeing >= _MIN_AGREEMENT else 0.0
+    return 0.0
 
 
 def level_boxes(boxes: Boxes) -> Boxes:
@@ -160,8 +180,8 @@ def level_boxes(boxes: Boxes) -> Boxes:
     >>> level_boxes(np.array([[x, 0.1 * x, x + 9, 0.1 * x + 10] for x in range(0, 60, 10)])).round(1)[:, 1].tolist()
     [2.9, 2.9, 2.9, 2.9, 2.9, 2.9]
     """
-    slope = text_slope(boxes)
-    if not MIN_SLOPE < abs(slope) < 0.9:
+    slope = _tilt(boxes)
+    if not MIN_SLOPE < abs(slope) < MAX_SLOPE:
         return boxes
     cos, sin = 1 / np.hypot(1, slope), slope / np.hypot(1, slope)
     centers, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]

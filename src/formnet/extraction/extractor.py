@@ -86,9 +86,8 @@ class Extractor:
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
         self.infers_date_order = day_first is None
         self.encoder = Encoder(tokenizer)
+        self.references = [item if isinstance(item, ReferenceList) else ReferenceList.read(item) for item in references]
         self.set_schema(schema)
-        lists = [item if isinstance(item, ReferenceList) else ReferenceList.read(item) for item in references]
-        self.schema = self.schema.with_references(lists)
 
     @classmethod
     def from_pretrained(cls, source: str | Path, **options: Any) -> "Extractor":
@@ -277,9 +276,8 @@ class Extractor:
     def set_schema(self, schema: Schema | None) -> None:
         """Set how fields are arranged and typed; without a schema, the output is flat, and labels suggest types."""
         self.typed_fields = {} if schema is None else schema.by_label
-        self.schema = schema or Schema.flat(
-            dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types)
-        )
+        labels = dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types)
+        self.schema = (schema or Schema.flat(labels)).with_references(self.references)
 
     def set_calibration(self, calibration: Mapping[str, Mapping[str, LabelCalibration]]) -> None:
         """Set the calibration of each head; labels without one keep their probabilities."""

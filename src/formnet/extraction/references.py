@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 
 from pydantic import BaseModel, Field
@@ -14,6 +15,8 @@ from formnet.errors import SettingsError
 
 #: Minimum share of characters that agree. No two different companies on SROIE's training receipts have more.
 MIN_SIMILARITY = 0.88
+#: Number of most similar entries considered, and of values whose entry is remembered.
+_LIMIT, MAX_CACHED = 8, 10_000
 #: Maximum size of a file.
 MAX_BYTES = 100 * 2**20
 #: Characters that OCR confuses.
@@ -42,9 +45,10 @@ class ReferenceList:
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[str]], name: str = "reference list") -> None:
         self.name, self.columns, self.rows = name, tuple(columns), tuple(map(tuple, rows))
+        self._matches: dict[str, ReferenceMatch | None] = {}
         self._keys = [[key(row[0]) for row in self.rows] for key in _KEYS]
         if find_spec("rapidfuzz") is None:
-            raise SettingsError("reference lists need another package. Run pip install 'formnet[references]'.")
+            raise SettingsError("reference lists require rapidfuzz. Run pip install 'formnet[references]'.")
 
     @classmethod
     def read(cls, file: str | Path) -> "ReferenceList":
@@ -53,9 +57,9 @@ class ReferenceList:
         try:
             if file.stat().st_size > MAX_BYTES:
                 raise SettingsError(f"{file}: larger than {MAX_BYTES:,} bytes. Shorten the list.")
-            lines = file.read_text(encoding="utf-8-sig").splitlines()
-            separator = max(",;\t", key=lines[0].count) if lines else ","
-            columns, *rows = list(csv.reader(lines, delimiter=separator, strict=True)) or [[]]
+            text = file.read_text(encoding="utf-8-sig")
+            separator = max(",;\t", key=text.partition("\n")[0].count)
+            columns, *rows = list(csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)) or [[]]
         except OSError as error:
             raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from error
         except (UnicodeDecodeError, csv.Error) as error:
@@ -64,10 +68,12 @@ class ReferenceList:
         for row in rows:
             if len(row) != len(columns):
                 raise SettingsError(f"{file}: the entry {row[0]!r} has {len(row)} columns, not {len(columns)}.")
-        if not rows or len(set(columns)) < len(columns):
-            problem = "two columns have the same name" if rows else "has no entries after the line with column names"
-            raise SettingsError(f"{file}: {problem}.")
-        return cls([column.strip() for column in columns], rows, str(file))
+        columns = [column.strip() for column in columns]
+        if not rows:
+            raise SettingsError(f"{file}: has no entries after the line with column names.")
+        if len({*columns, "score"}) <= len(columns):
+            raise SettingsError(f"{file}: column names must differ, and none may be 'score'. Rename a column.")
+        return cls(columns, rows, str(file))
 
     @property
     def path(self) -> str:
@@ -80,31 +86,42 @@ class ReferenceList:
         return hashlib.sha256(json.dumps([self.columns, self.rows]).encode()).hexdigest()
 
     def describe_unknown_path(self, paths: Iterable[str]) -> str:
-        """Return the error message for a model that has none but these fields with text."""
+        """Return the error message for a list whose first column is none of these paths."""
         return (
-            f"{self.name}: the first column is {self.path!r}, which is no text field of the model. "
+            f"{self.name}: the first column is {self.path!r}, which is not a text field of the model. "
             f"Name it after the field to match: {', '.join(sorted(paths))}."
         )
 
     def match(self, text: str) -> ReferenceMatch | None:
-        """Return the most similar entry, if it is similar enough; the first of several that are equally similar.
+        """Return the most similar entry, if it is similar enough, has the same numbers, and is the only such entry.
 
         >>> ReferenceList(["merchant.name", "id"], [["KEDAI KOPI MELUR", "V7"]]).match("KEDAI K0PI MELVR")
         ReferenceMatch(entry={'merchant.name': 'KEDAI KOPI MELUR', 'id': 'V7'}, score=0.9286)
         """
+        if text not in self._matches:
+            if len(self._matches) >= MAX_CACHED:
+                self._matches.clear()
+            self._matches[text] = self._find(text)
+        return self._matches[text]
+
+    def _find(self, text: str) -> ReferenceMatch | None:
         from rapidfuzz import process
         from rapidfuzz.distance import Levenshtein
 
-        similarity = Levenshtein.normalized_similarity
-        results = (
-            process.extractOne(key(text), keys, scorer=similarity, score_cutoff=MIN_SIMILARITY)
-            for key, keys in zip(_KEYS, self._keys, strict=True)
-        )
-        found = [result for result in results if result is not None]
-        if not found or not _key(text):
+        best: dict[int, float] = {}  # similarity by row
+        for key, keys in zip(_KEYS, self._keys, strict=True):
+            if key(text):
+                similar = process.extract(
+                    key(text), keys, scorer=Levenshtein.normalized_similarity, score_cutoff=MIN_SIMILARITY, limit=_LIMIT
+                )
+                for _, similarity, row in similar:
+                    best[row] = max(similarity, best.get(row, 0.0))
+        candidates = {row: value for row, value in best.items() if _have_same_numbers(text, self.rows[row][0])}
+        score = max(candidates.values(), default=0.0)
+        rows = {self.rows[row] for row, value in candidates.items() if value == score}
+        if len(rows) != 1:
             return None
-        _, score, number = max(found, key=lambda result: float(result[1]))
-        return ReferenceMatch(entry=dict(zip(self.columns, self.rows[number], strict=True)), score=round(score, 4))
+        return ReferenceMatch(entry=dict(zip(self.columns, rows.pop(), strict=True)), score=round(score, 4))
 
 
 def _key(text: str) -> str:
@@ -119,5 +136,15 @@ def _key_without_legal_form(text: str) -> str:
     return _key(" ".join(words))
 
 
-#: What two values are compared by; the better result counts.
+#: Comparison keys; the higher similarity counts.
 _KEYS = (_key, _key_without_legal_form)
+
+
+def _have_same_numbers(a: str, b: str) -> bool:
+    """Return whether the words of each text that are mostly digits also occur in the other."""
+    return all(number in _key(other) for text, other in ((a, b), (b, a)) for number in _numbers(text))
+
+
+def _numbers(text: str) -> list[str]:
+    words = [word for word in map(fold, text.split()) if 2 * sum(map(str.isdigit, word)) >= len(word) > 0]
+    return [word.translate(_LOOK_ALIKES) for word in words]

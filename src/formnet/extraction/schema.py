@@ -209,7 +209,7 @@ class Schema(BaseModel):
             if reference.path not in self.text_paths:
                 raise SettingsError(reference.describe_unknown_path(self.text_paths))
             if reference.path in by_path:
-                raise SettingsError(f"{reference.name}: another list is for {reference.path}, too. Join the two.")
+                raise SettingsError(f"{reference.name}: a second list for {reference.path}. Merge the two.")
             by_path[reference.path] = reference
         return self.model_copy(update={"references": by_path})
 

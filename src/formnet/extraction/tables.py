@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from formnet.extraction.fields import FieldOutput, Fields
 from formnet.extraction.output import DocumentOutput
+from formnet.extraction.references import ReferenceList
 from formnet.extraction.schema import FieldSchema, Schema
 
 Cell = str | int | float | None
@@ -23,8 +24,8 @@ def document_columns(schema: Schema) -> list[str]:
     for field in schema.fields:
         if not is_item(field, schema):
             names = [segment.name for segment in field.segments]
-            columns.append(".".join([names[0], *field.constants.values()] if field.constants else names))
-            columns += _reference_columns(field.plain_path, schema)
+            column = ".".join([names[0], *field.constants.values()] if field.constants else names)
+            columns += [column, *_reference_columns(column, schema.references.get(field.plain_path))]
     return [*dict.fromkeys(columns), "review", "failed_checks"]
 
 
@@ -32,11 +33,8 @@ def item_columns(schema: Schema) -> list[str]:
     """Return the columns of items; empty if the schema has none."""
     names: list[str] = []
     for field in filter(partial(is_item, schema=schema), schema.fields):
-        list_name, _, path = field.plain_path.partition(".")
-        names += [
-            path,
-            *(column.removeprefix(f"{list_name}.") for column in _reference_columns(field.plain_path, schema)),
-        ]
+        column = field.plain_path.partition(".")[2]
+        names += [column, *_reference_columns(column, schema.references.get(field.plain_path))]
     return ["document", "list", "item", *dict.fromkeys(names), "review"] if names else []
 
 
@@ -117,22 +115,28 @@ def _all_fields(item: Any, path: str = "") -> Iterator[tuple[str, FieldOutput]]:
             yield from _all_fields(part, f"{path}.{name}" if path else name)
 
 
-def _reference_columns(path: str, schema: Schema) -> list[str]:
+def _reference_columns(column: str, reference: ReferenceList | None) -> list[str]:
     """Return the columns of a field's entry in a reference list: `merchant.name.match`, and then `….match.score`."""
-    reference = schema.references.get(path)
     if reference is None:
         return []
-    return [f"{path}.match", *(f"{path}.match.{column}" for column in (*reference.columns[1:], "score"))]
+    return [f"{column}.match", *(f"{column}.match.{name}" for name in (*reference.columns[1:], "score"))]
 
 
 def _reference_cells(column: str, fields: list[FieldOutput]) -> Row:
-    """Return the cells of the entry that a field matches; of several fields, the first that matches one."""
-    match = next((field.reference for field in fields if field.reference), None)
-    if match is None:
+    """Return the cells of the entry that a field matches; those of several fields are separated by semicolons."""
+    matches = [field.reference for field in fields]
+    found = next((match for match in matches if match is not None), None)
+    if found is None:
         return {}
-    (_, name), *others = match.entry.items()
-    cells: Row = {f"{column}.match": name, f"{column}.match.score": match.score}
-    return cells | {f"{column}.match.{key}": value for key, value in others}
+    if len(fields) == 1:
+        cells: Row = {**found.entry, "score": found.score}
+    else:
+        cells = {
+            name: "; ".join("" if match is None else match.entry[name] for match in matches) for name in found.entry
+        }
+        cells["score"] = "; ".join("" if match is None else str(match.score) for match in matches)
+    first, *_ = found.entry
+    return {f"{column}.match" if name == first else f"{column}.match.{name}": cell for name, cell in cells.items()}
 
 
 def _cell(fields: list[FieldOutput]) -> Cell:

@@ -63,9 +63,15 @@ def _split(text: str) -> tuple[tuple[str, ...], str]:
     """Return the parts of a word and the kind of repair, which is empty for a word that is not split."""
     for kind, pattern in _PATTERNS.items() if len(text) <= MAX_LENGTH else ():
         match = pattern.fullmatch(text)
-        if match and (kind != "caption split" or parse_amount(match[2]) or parse_date(match[2])):
-            return match.groups(), kind
+        if match and _is_glued(kind, match):
+            return tuple(part for group in match.groups() for part in _split(group)[0]), kind
     return (text,), ""
+
+
+def _is_glued(kind: str, match: re.Match[str]) -> bool:
+    if kind == "caption split":
+        return bool(parse_amount(match[2]) or parse_date(match[2]) or _PATTERNS["date range split"].fullmatch(match[2]))
+    return kind != "date and time split" or bool(parse_date(match[1]))
 
 
 def _replace_words(page: Page, parts: list[tuple[str, ...]]) -> Page:

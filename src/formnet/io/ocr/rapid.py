@@ -151,7 +151,7 @@ def find_rotation(quads: NDArray[np.float64], is_reversed: NDArray[np.bool_]) ->
 def _adapt_openvino() -> None:
     """Change how RapidOCR uses OpenVINO where it has no setting for it.
 
-    On some processors, OpenVINO computes in bf16, which reads other words. It caches kernels for every shape it meets;
+    On some processors, OpenVINO uses bf16, which changes the recognized words. It caches kernels for every shape;
     each page has others, and hundreds of MB add up. And without memory for a result, a request returns the result of
     its last call, which would become wrong words; a new request has none.
     """

@@ -33,7 +33,7 @@ from formnet.scale.bulk.read_stage import DocumentLimits, read_shards
 from formnet.scale.bulk.storage import StoragePath, storage_path
 from formnet.scale.cluster import cluster
 
-SCHEMA = "formnet.bulk/5"
+SCHEMA = "formnet.bulk/6"
 MANIFEST, LOCK = "manifest.json", ".lock"
 
 #: Shares of each core that extraction and reading reserve. Reading files may include OCR; reading JSON is cheap.

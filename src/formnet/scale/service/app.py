@@ -94,7 +94,9 @@ def _read_references(settings: ServiceSettings) -> tuple[ReferenceList, ...]:
     schemas = [Schema.load(find_model(model)) for model in settings.models]
     known = {path for schema in schemas if schema is not None for path in schema.text_paths}
     references = tuple(map(ReferenceList.read, settings.references))
-    for reference in references:
+    for number, reference in enumerate(references):
+        if reference.path in (other.path for other in references[:number]):
+            raise SettingsError(f"{reference.name}: a second list for {reference.path}. Merge the two.")
         if None not in schemas and reference.path not in known:
             raise SettingsError(reference.describe_unknown_path(known))
     return references

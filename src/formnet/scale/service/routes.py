@@ -154,7 +154,9 @@ class Ingress:
                 annotations = await self._call(model.long.annotate, item)
         document = annotations.apply_to(result.document)
         self.counters.count(document, parameters.model)
-        return to_service_document(document, (await self._describe(parameters.model)).schema, result.images)
+        schema = (await self._describe(parameters.model)).schema
+        # Long reference lists take a while to search.
+        return await asyncio.to_thread(to_service_document, document, schema, result.images)
 
     async def _describe(self, model: str) -> ModelDescription:
         """Return the labels and the schema of a model, which its replica knows."""
