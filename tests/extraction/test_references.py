@@ -108,6 +108,13 @@ def test_read_keeps_line_breaks_in_quotes(tmp_path: Path) -> None:
     assert vendors.rows == (("A\u2028B", "12 Jalan\nPuchong"),)
 
 
+def test_match_same_vendor_written_in_two_ways() -> None:
+    vendors = ReferenceList(["merchant.name", "id"], [["MR. D.I.Y. SDN BHD", "1"], ["MR D.I.Y.", "1"], ["OTHER", "2"]])
+    match = vendors.match("MR. D.I.Y. Sdn Bhd")
+    assert match is not None
+    assert match.entry == {"merchant.name": "MR. D.I.Y. SDN BHD", "id": "1"}
+
+
 def test_schema_refuses_lists_for_other_fields(tmp_path: Path) -> None:
     other = ReferenceList.read(write(tmp_path / "other.csv", "vendor\nA\n"))
     with pytest.raises(SettingsError, match=r"first column is 'vendor'.*line_items\.description, merchant\.name"):

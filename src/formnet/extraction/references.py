@@ -93,7 +93,9 @@ class ReferenceList:
         )
 
     def match(self, text: str) -> ReferenceMatch | None:
-        """Return the most similar entry, if it is similar enough, has the same numbers, and is the only such entry.
+        """Return the most similar entry, if it is similar enough and has the same numbers.
+
+        Equally similar entries whose other columns differ are ambiguous, and none of them is returned.
 
         >>> ReferenceList(["merchant.name", "id"], [["KEDAI KOPI MELUR", "V7"]]).match("KEDAI K0PI MELVR")
         ReferenceMatch(entry={'merchant.name': 'KEDAI KOPI MELUR', 'id': 'V7'}, score=0.9286)
@@ -118,10 +120,10 @@ class ReferenceList:
                     best[row] = max(similarity, best.get(row, 0.0))
         candidates = {row: value for row, value in best.items() if _have_same_numbers(text, self.rows[row][0])}
         score = max(candidates.values(), default=0.0)
-        rows = {self.rows[row] for row, value in candidates.items() if value == score}
-        if len(rows) != 1:
+        rows = [self.rows[row] for row in sorted(candidates) if candidates[row] == score]
+        if len({row[1:] for row in rows}) != 1:  # none, or several vendors of the same name
             return None
-        return ReferenceMatch(entry=dict(zip(self.columns, rows.pop(), strict=True)), score=round(score, 4))
+        return ReferenceMatch(entry=dict(zip(self.columns, rows[0], strict=True)), score=round(score, 4))
 
 
 def _key(text: str) -> str:

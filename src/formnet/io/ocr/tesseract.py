@@ -8,7 +8,7 @@ from functools import cached_property
 from io import BytesIO, StringIO
 from statistics import mean
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from formnet.document.boxes import Box
 from formnet.errors import OcrError
@@ -17,8 +17,10 @@ from formnet.io.ocr import OcrResult
 
 #: Default timeout per page in seconds.
 TIMEOUT = 120
-#: Images with a side shorter than this are upscaled by 2, which improves recognition of small print.
-UPSCALE_BELOW = 1000
+#: Images with a side shorter than this are enlarged to it, which improves recognition of small print.
+MIN_SIDE = 1600
+#: Maximum factor.
+MAX_SCALE = 4.0
 #: Longest side in pixels that Tesseract accepts.
 MAX_SIDE = 32_767
 #: Images read with a lower mean confidence may be upside down.
@@ -55,10 +57,12 @@ class Engine:
         return max(candidates, key=lambda candidate: mean(candidate.confidences or [0.0]))
 
     def _read_as_is(self, image: Image.Image) -> OcrResult:
-        scale = 2 if min(image.size) < UPSCALE_BELOW and 2 * max(image.size) <= MAX_SIDE else 1
+        scale = min(max(MIN_SIDE / min(image.size), 1.0), MAX_SCALE, max(MAX_SIDE / max(image.size), 1.0))
         gray = image.convert("L")
         if scale > 1:
-            gray = gray.resize((gray.width * scale, gray.height * scale), Image.Resampling.BICUBIC)
+            size = (int(gray.width * scale), int(gray.height * scale))
+            gray = gray.resize(size, Image.Resampling.BICUBIC)
+        gray = ImageOps.autocontrast(gray, cutoff=1)  # for faint print
         png = BytesIO()
         gray.save(png, "PNG", compress_level=1)
         command = ["tesseract", "-", "-", "-l", self.language, "--dpi", str(DPI), "tsv"]
