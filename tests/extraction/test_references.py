@@ -115,6 +115,11 @@ def test_match_same_vendor_written_in_two_ways() -> None:
     assert match.entry == {"merchant.name": "MR. D.I.Y. SDN BHD", "id": "1"}
 
 
+def test_match_prefers_the_entry_without_look_alikes() -> None:
+    vendors = ReferenceList(["merchant.name", "id"], [["BAKERIES (KI)", "1"], ["BAKERIES (KL)", "2"]])
+    assert [vendors.match(text).entry["id"] for text in ("BAKERIES (KL)", "BAKERIES (KI)")] == ["2", "1"]  # type: ignore[union-attr]
+
+
 def test_schema_refuses_lists_for_other_fields(tmp_path: Path) -> None:
     other = ReferenceList.read(write(tmp_path / "other.csv", "vendor\nA\n"))
     with pytest.raises(SettingsError, match=r"first column is 'vendor'.*line_items\.description, merchant\.name"):

@@ -118,12 +118,17 @@ class ReferenceList:
                 )
                 for _, similarity, row in similar:
                     best[row] = max(similarity, best.get(row, 0.0))
-        candidates = {row: value for row, value in best.items() if _have_same_numbers(text, self.rows[row][0])}
-        score = max(candidates.values(), default=0.0)
-        rows = [self.rows[row] for row in sorted(candidates) if candidates[row] == score]
+        # Of equally similar entries, the one without look-alikes is better.
+        candidates = {
+            row: (similarity, Levenshtein.normalized_similarity(fold(text), fold(self.rows[row][0])))
+            for row, similarity in best.items()
+            if _have_same_numbers(text, self.rows[row][0])
+        }
+        highest = max(candidates.values(), default=(0.0, 0.0))
+        rows = [self.rows[row] for row in sorted(candidates) if candidates[row] == highest]
         if len({row[1:] for row in rows}) != 1:  # none, or several vendors of the same name
             return None
-        return ReferenceMatch(entry=dict(zip(self.columns, rows[0], strict=True)), score=round(score, 4))
+        return ReferenceMatch(entry=dict(zip(self.columns, rows[0], strict=True)), score=round(highest[0], 4))
 
 
 def _key(text: str) -> str:
