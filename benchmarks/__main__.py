@@ -37,6 +37,8 @@ for command in (
     service.chaos,
     results.captions,
     results.straight_through,
+    results.reference_lists,
+    results.us_receipts,
     results.graph_use,
     results.results,
     results.figures,

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import Model
+from benchmarks.commands.options import TestCorpus
+from formnet.cli.options import Model, Ocr
 from formnet.cli.results import Out, configure_runtime, print_json, write_results
 from formnet.cli.train import Config, Overrides
 
@@ -42,6 +43,41 @@ def straight_through(
     result = benchmark(model, record, corpora)
     write_results(result, out)
     print_json(result)
+
+
+def reference_lists(
+    model: Model,
+    known: Annotated[str, typer.Argument(metavar="KNOWN", help="Corpus whose values form the reference list.")],
+    corpus: TestCorpus,
+    field: Annotated[str, typer.Option(help="The field to match.")] = "company",
+    out: Out = None,
+) -> None:
+    """Measure what a reference list of known values adds, and how often it matches a value that is not in it."""
+    configure_runtime()
+    from benchmarks.reference_lists import benchmark
+    from formnet.datasets import open_corpus
+
+    result = benchmark(model, list(open_corpus(known)), list(open_corpus(corpus)), field)
+    record = {"model": model, "known": known, "corpus": corpus, **result}
+    write_results(record, out)
+    print_json(record)
+
+
+def us_receipts(
+    model: Model,
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Folder with labels.jsonl and images.")],
+    readings: Annotated[Path, typer.Option(metavar="FILE", help="JSONL file for the words that the engine reads.")],
+    ocr: Ocr = "rapidocr",
+    out: Out = None,
+) -> None:
+    """Score merchant, date, time, tax and total on photos of US receipts, which are for evaluation only."""
+    configure_runtime()
+    from benchmarks.us_receipts import benchmark
+    from formnet.io.ocr import find_engine
+
+    record = benchmark(model, folder, find_engine(ocr), readings)
+    write_results(record, out)
+    print_json(record)
 
 
 def graph_use(

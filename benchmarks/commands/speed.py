@@ -54,7 +54,7 @@ def ocr_cost(
     pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages.")] = 40,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the cost of RapidOCR with OpenVINO relative to onnxruntime; OMP_NUM_THREADS limits both."""
+    """Measure the cost of OCR engines; OMP_NUM_THREADS limits the cores of one page."""
     from benchmarks.ocr_cost import benchmark
     from formnet.io.file_types import detect_file_type
     from formnet.io.readers import find_files
@@ -68,7 +68,7 @@ def ocr_cost(
         return
     for row in result["rows"]:
         cost = f"{row['core_seconds_per_page']:6.2f} core-seconds, {row['seconds_per_page']:6.2f} s"
-        typer.echo(f"{row['runtime']:12} {cost} per page")
+        typer.echo(f"{row['engine']:20} {cost} per page")
     typer.echo(
         f"ratio {result['ratio_to_onnxruntime']:.2f}; same text on {result['same_text']} of {result['pages']} pages"
     )

@@ -39,12 +39,15 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "pretrain-designs": graph_use.pretraining_variants,
     "pretrain-variants": graph_use.pretraining_variants,
     "receipts-cord": scores.evaluation,
+    "receipts-cord-dev": scores.items_and_links,
     "receipts-sroie": scores.evaluation,
     "ad-invoices": scores.evaluation,
     "shipped": scores.shipped,
     "calibration": scores.calibration,
     "captions": scores.captions,
     "ocr": scores.ocr,
+    "reference-lists": scores.reference_lists,
+    "receipts-us": scores.us_receipts,
     "structure-cord": structure.line_items,
     "structure-folds": structure.variants,
     "linking-funsd": structure.linking,
@@ -65,7 +68,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
 #: Tables that combine several results.
 SOURCES = {
     "sroie-recipes": ("sroie", "sroie-alone"),
-    "sizing": ("bulk", "ocr"),
+    "sizing": ("bulk", "ocr-cost"),
     "shipped": (*scores.SHIPPED, "ocr"),
 }
 

@@ -133,10 +133,11 @@ def growth(record: dict[str, Any]) -> str:
 
 def sizing(record: dict[str, Any]) -> str:
     """Tabulate core-hours and cost of a million and a billion pages, with and without OCR."""
-    bulk_run, engines = record["bulk"], record["ocr"]["engines"]
+    bulk_run = record["bulk"]
     seconds = bulk_run["cores"] * bulk_run["documents"] / bulk_run["documents_per_second"] / bulk_run["pages"]
     rows = [("source of words", "core-seconds per page", "10⁶ pages", "10⁹ pages", "cost of 10⁶ pages")]
-    sources = [("the file (PDF, JSON)", 0.0), *((name, row["core_seconds_a_page"]) for name, row in engines.items())]
+    engines = [(f"`{row['engine']}`", row["core_seconds_per_page"]) for row in record["ocr-cost"]["rows"]]
+    sources = [("the file (PDF, JSON)", 0.0), *engines]
     for name, ocr_seconds in sources:
         hours = (seconds + ocr_seconds) * 1e6 / 3600
         rows.append((name, f"{seconds + ocr_seconds:.3f}", f"{hours:,.1f} core-hours", *_scaled(hours)))
@@ -208,12 +209,13 @@ def hostile_folder(record: dict[str, Any]) -> str:
 
 
 def ocr_cost(record: dict[str, Any]) -> str:
-    """Tabulate the cost of OCR by the library that runs its models."""
-    rows = [("library", "core-seconds per page", "seconds per page")]
-    rows += [
-        (row["runtime"], f"{row['core_seconds_per_page']:.2f}", f"{row['seconds_per_page']:.2f}")
-        for row in record["rows"]
-    ]
+    """Tabulate the cost of OCR by engine."""
+    rows: list[tuple[str, ...]] = [("engine", "core-seconds per page", "seconds per page", "one page, cold start")]
+    for row in record["rows"]:
+        seconds = (row["seconds_per_page"], row["cold_seconds"])
+        rows.append(
+            (f"`{row['engine']}`", f"{row['core_seconds_per_page']:.2f}", *(f"{value:.1f} s" for value in seconds))
+        )
     same = f"same words on {record['same_text']} of {record['pages']} pages"
     return table(rows) + f"\nOpenVINO ÷ onnxruntime: {record['ratio_to_onnxruntime']:.2f}; {same}.\n"
 

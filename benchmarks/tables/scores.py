@@ -168,7 +168,7 @@ def evaluation(record: dict[str, Any]) -> str:
             rows.append((name, *shares, f"{part['gold']:,}"))
     parts = [table(rows), _by_order(record, kind), _acceptance(scores, kind)]
     if "trees" in scores.get("structure", {}):
-        parts.append(_structure(record["orders"]))
+        parts.append(items_and_links(record))
     return "\n".join(parts)
 
 
@@ -188,11 +188,11 @@ def _by_order(record: dict[str, Any], kind: str) -> str:
     return table(rows)
 
 
-def _structure(orders: dict[str, Any]) -> str:
+def items_and_links(record: dict[str, Any]) -> str:
     """Tabulate items and links by reading order, next to links by position."""
     header = ("items and links, reading order", "links", "F1 of values", "tree accuracy", "F1 of complete items")
     rows: list[tuple[str, ...]] = [(*header, "parts attached")]
-    for order, scores in orders.items():
+    for order, scores in record["orders"].items():
         structure = scores["structure"]
         for name, trees, links in (
             ("learned", "trees", "links_entities_given"),
@@ -269,9 +269,9 @@ def shipped(records: dict[str, Any]) -> str:
             )
         )  # fmt: skip
     model, corpus_name, fields = SHIPPED["receipts-sroie"]
-    for engine, part in records["ocr"]["engines"].items():
-        images = f"{corpus_name}, {records['ocr']['documents']:,} images, {engine}"
-        rows.append((f"`{model}`", images, fields, f"{100 * part['fields']['f1']:.1f}", "", "", "", ""))
+    for part in records["ocr"]["engines"].values():
+        images = f"{corpus_name}, {records['ocr']['documents']:,} images, {part['engine']}"
+        rows.append((f"`{model}`", images, fields, f"{100 * part['views']['upright']['f1']:.1f}", "", "", "", ""))
     return table(rows)
 
 
@@ -314,20 +314,52 @@ def captions(record: dict[str, Any]) -> str:
 _FIELDS = ("company", "date", "address", "total")
 
 
-def ocr(record: dict[str, Any]) -> str:
-    """Tabulate field scores by OCR engine, with the causes of lost values."""
-    names = {"network": "model", "unsettled": "unexplained"}
-    causes = {cause: names.get(cause, cause) for cause in record["losses"]}
-    rows = [
-        ("words from", "field F1", "F1, raster order", "seconds per page", "core-seconds per page", *causes.values())
+def reference_lists(record: dict[str, Any]) -> str:
+    """Tabulate the share of correct values before and after matching them with a list."""
+    rows: list[tuple[str, ...]] = [
+        ("value", "documents", "correct as extracted", "correct with the list", "matched", "matched with a wrong entry")
     ]
-    rows.append(("the corpus", f"{100 * record['own_words']['f1']:.1f}", "", "", "", *("" for _ in causes)))
-    for name, part in record["engines"].items():
-        f1 = (f"{100 * part[kind]['f1']:.1f}" for kind in ("fields", "fields_in_raster_order"))
-        lost = (str(part["lost"][cause]) for cause in causes)
-        rows.append((name, *f1, f"{part['seconds_a_page']:.1f}", f"{part['core_seconds_a_page']:.1f}", *lost))
-    meanings = "".join(f"- *{causes[cause]}*: {current_wording(text)}\n" for cause, text in record["losses"].items())
+    for name, part in (("in the list", record["listed"]), ("not in the list", record["not_listed"])):
+        shares = (part[key] for key in ("correct", "correct_with_list", "matched", "matched_wrongly"))
+        rows.append((name, f"{part['correct']['of']:,}", *map(share, shares)))
+    return table(rows) + f"\n{record['entries']:,} entries.\n"
+
+
+def us_receipts(record: dict[str, Any]) -> str:
+    """Tabulate scores on photos of US receipts by type."""
+    rows = [("field", "labeled", "found", "correct", "precision", "recall", "F1", "within one character", "oracle")]
+    for name in [*record["per_type"], "all"]:
+        part, nearly, oracle = (
+            record[key]["per_type"].get(name, record[key]) if key else record["per_type"].get(name, record)
+            for key in ("", "within_one_character", "oracle")
+        )
+        counts = (f"{part[key]:,}" for key in ("gold", "found", "right"))
+        figures = (part["precision"], part["recall"], part["f1"], nearly["f1"], oracle["f1"])
+        rows.append((name, *counts, *(f"{100 * figure:.1f}" for figure in figures)))
+    return table(rows) + f"\n{record['documents']:,} photos, {record['engine']}.\n"
+
+
+#: Names of views in tables.
+_VIEWS = {"90": "turned by 90°", "180": "turned by 180°", "270": "turned by 270°", "tilted": "tilted by up to 10°"}
+
+
+def ocr(record: dict[str, Any]) -> str:
+    """Tabulate field scores by OCR engine and view, and the causes of lost values on upright pages."""
+    causes = {cause: {"network": "model"}.get(cause, cause) for cause in record["losses"]}
+    rows = [("words from", "pages", "F1", *_FIELDS, "within one character", "oracle", *causes.values())]
+    rows.append(("the corpus", "", *_field_f1s(record["corpus_words"]), "", "", *("" for _ in causes)))
+    for engine in record["engines"].values():
+        for view, part in engine["views"].items():
+            best = (f"{100 * part[kind]['f1']:.1f}" for kind in ("within_one_character", "oracle"))
+            lost = (str(part["lost"][cause]) for cause in causes)
+            rows.append((engine["engine"], _VIEWS.get(view, view), *_field_f1s(part), *best, *lost))
+    meanings = "".join(f"- *{causes[cause]}*: {text}\n" for cause, text in record["losses"].items())
     return table(rows) + f"\n{record['documents']:,} receipts. Causes of lost values:\n\n" + meanings
+
+
+def _field_f1s(part: dict[str, Any]) -> tuple[str, ...]:
+    f1s = (part["f1"], *(part["per_type"][field]["f1"] for field in _FIELDS))
+    return tuple(f"{100 * f1:.1f}" for f1 in f1s)
 
 
 def spread(statistics: dict[str, Any]) -> str:
