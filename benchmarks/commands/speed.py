@@ -52,6 +52,9 @@ def attention(
 def ocr_cost(
     folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Folder with images of pages.")],
     pages: Annotated[int, typer.Option(min=1, help="Maximum number of pages.")] = 40,
+    cold_starts: Annotated[
+        int, typer.Option(min=0, help="Runs of formnet extract per engine; the fastest counts.")
+    ] = 2,
     as_json: AsJson = False,
 ) -> None:
     """Measure the cost of OCR engines; OMP_NUM_THREADS limits the cores of one page."""
@@ -62,7 +65,7 @@ def ocr_cost(
     images = [file for file in find_files(folder) if detect_file_type(file) == "image"][:pages]
     if not images:
         raise typer.BadParameter(f"{folder}: no images found. Use a folder with JPEG, PNG, TIFF or WebP files.")
-    result = benchmark(images)
+    result = benchmark(images, cold_starts)
     if as_json:
         print_json(result, pages=pages)
         return

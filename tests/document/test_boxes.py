@@ -87,8 +87,9 @@ def test_level_boxes_leaves_level_text_alone(degrees: float) -> None:
 
 def test_level_boxes_random_order_is_not_tilt() -> None:
     words, _ = tilted_grid(0)
-    for seed in range(50):
-        shuffled = words[np.random.default_rng(seed).permutation(len(words))]
+    for seed in range(1000):
+        generator = np.random.default_rng(seed)
+        shuffled = generator.permutation(words + np.tile(generator.uniform(0, 6, (len(words), 2)), 2))
         assert level_boxes(shuffled) is shuffled
     for few in (words[:2], words[:0]):
         assert level_boxes(few) is few

@@ -18,8 +18,9 @@ MAX_OUTSIDE_WORDS, MAX_OUTSIDE_FRACTION = 2, 0.02
 _MIN_WORD_PAIRS, _MIN_PAIR_SHARE, _MAX_WORD_GAP = 3, 0.1, 12.0
 #: Slopes of text between which a page counts as tilted: 2 and 20 degrees. Models are trained on less tilted pages.
 MIN_SLOPE, MAX_SLOPE = 0.04, 0.36
-#: Share of words that must agree on the slope of a tilted page, and how much they may differ.
-_MIN_AGREEMENT, _MAX_SLOPE_DIFFERENCE = 0.6, 0.05
+#: Pairs of words on a tilted page as a share of its words, the share of pairs that must agree on the slope, and how
+#: much they may differ.
+_MIN_TILT_SHARE, _MIN_AGREEMENT, _MAX_SLOPE_DIFFERENCE = 0.2, 0.6, 0.05
 
 
 class BoxErrors(NamedTuple):
@@ -167,7 +168,7 @@ def _tilt(boxes: Boxes) -> float:
     """Return the slope of text if most words agree on it, else 0. Long words on very tilted pages share less height."""
     for shared_height in (0.5, 0.4):
         slopes, weights = _word_slopes(boxes, shared_height)
-        if len(slopes):
+        if len(slopes) >= _MIN_TILT_SHARE * len(boxes) > 0:
             median = _weighted_median(slopes, weights)
             agreeing = weights[np.abs(slopes - median) < _MAX_SLOPE_DIFFERENCE].sum() / weights.sum()
             return median if agreeing >= _MIN_AGREEMENT else 0.0
