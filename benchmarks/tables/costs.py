@@ -88,6 +88,9 @@ def extract(record: dict[str, Any]) -> str:
     steps = {"whole": "extraction", "bare": "bare model", "collating": "collation"}
     rows = [("measurement", "value")]
     rows.append(("throughput relative to the bare model", _share(record, "ratio_to_model")))
+    structure, (low, high) = record["structure_to_entities"], record["structure_to_entities_spread"]
+    added = f"{structure - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
+    rows.append(("time added by links, fields and checks", added))
     rows.append(("documents per second", f"{record['documents_per_second']:.0f}"))
     for name, value in record["milliseconds_per_document"].items():
         rows.append((f"{steps.get(name, name)}, per document", f"{value:.2f} ms"))
