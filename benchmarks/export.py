@@ -1,5 +1,6 @@
 """Scores, F1 and speed of the model as ONNX, in full precision and int8, compared with torch."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,8 +22,7 @@ def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> di
     with TemporaryDirectory(prefix="formnet-") as folder:
         full, int8 = Path(folder) / "full", Path(folder) / "int8"
         export_onnx(torch_extractor.model, full)
-        int8.mkdir()
-        (int8 / "config.json").write_bytes((full / "config.json").read_bytes())
+        shutil.copytree(full, int8, ignore=shutil.ignore_patterns(ONNX_NAME))
         quantize(full / ONNX_NAME, int8 / ONNX_NAME)
         tokenizer = torch_extractor.encoder.tokenizer
         engines = {

@@ -1,5 +1,6 @@
 """An exported model gives the same scores and entities as the model it was exported from."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,10 +33,12 @@ def documents() -> list[Document]:
 
 
 @pytest.fixture(scope="module")
-def exported(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the exported model."""
+def exported(model: Path, extractor: Extractor, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the exported model, which has a schema."""
     folder = tmp_path_factory.mktemp("onnx")
-    result = runner.invoke(app, ["export", str(model), str(folder)])
+    with_schema = shutil.copytree(model, tmp_path_factory.mktemp("model") / "with-schema")
+    extractor.schema.save(with_schema)
+    result = runner.invoke(app, ["export", str(with_schema), str(folder)])
     assert result.exit_code == 0, result.output
     return folder
 
@@ -44,6 +47,8 @@ def test_export_onnx_gives_equal_scores_at_any_length(
     extractor: Extractor, exported: Path, documents: list[Document]
 ) -> None:
     onnx = Extractor.from_pretrained(exported)
+    assert onnx.schema == extractor.schema
+    assert onnx.typed_fields
     for expected, scores in zip(extractor.scores(documents), onnx.scores(documents), strict=True):
         assert np.abs(expected - scores).max() < 1e-4
     expected_entities, entities = extractor.entities(documents), onnx.entities(documents)

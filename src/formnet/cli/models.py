@@ -39,7 +39,8 @@ def quantize(
             for document in open_corpus(spec)
             for i in tokenize_words(tokenizer, document.texts).ids
         }
-        extractor = Extractor(extractor.model, prune_vocabulary(extractor.model, tokenizer, kept_ids))
+        schema = extractor.schema if extractor.typed_fields else None
+        extractor = Extractor(extractor.model, prune_vocabulary(extractor.model, tokenizer, kept_ids), schema=schema)
     extractor.save_pretrained(folder, quantized=True)
     size = (folder / INT8_WEIGHTS_NAME).stat().st_size / 2**20
     kept = extractor.encoder.tokenizer.get_vocab_size()
@@ -62,5 +63,5 @@ def export(
     if isinstance(extractor.model, OnnxModel):
         raise typer.BadParameter(f"{model}: is already exported.")
     path = export_onnx(extractor.model, folder, int8=int8)
-    extractor.encoder.tokenizer.save(str(folder / "tokenizer.json"))
+    extractor.save_files(folder)
     typer.echo(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")

@@ -112,6 +112,10 @@ class Extractor:
             save_quantized(self.model, Path(folder))
         else:
             self.model.save_pretrained(folder)
+        self.save_files(folder)
+
+    def save_files(self, folder: str | Path) -> None:
+        """Write what a model folder needs besides the model: the tokenizer, and the schema if there is one."""
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
         if self.typed_fields:
             self.schema.save(Path(folder))
