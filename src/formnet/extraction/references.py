@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from formnet.document.values.parse import fold
 from formnet.errors import SettingsError
 
-#: Minimum share of characters that agree. No two different companies on SROIE's training receipts have more.
+#: Minimum share of characters that agree, chosen on the companies of SROIE's training receipts.
 MIN_SIMILARITY = 0.88
 #: Number of most similar entries considered, and of values whose entry is remembered.
 _LIMIT, MAX_CACHED = 8, 10_000

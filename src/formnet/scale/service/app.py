@@ -127,7 +127,7 @@ def run_service(settings: ServiceSettings, host: str, port: int, *, proxy: bool 
     Yields:
         A function that raises `SettingsError` if the service has ended.
     """
-    _read_references(settings)  # before Ray starts, and with it missing models
+    _read_references(settings)  # raises before Ray starts, also for a missing model
     if host in _LOOPBACK:
         settings = settings.model_copy(update={"allow_anonymous": True})
     elif not load_digests(settings.api_key_file) and not settings.allow_anonymous:
