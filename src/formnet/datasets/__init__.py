@@ -17,7 +17,10 @@ from formnet.errors import CorpusError
 __all__ = ["KINDS", "Corpus", "open_corpus", "parse_spec"]
 
 #: Supported corpus kinds; each is a module in this package.
-KINDS = ("adbuy", "cord", "files", "funsd", "jsonl", "label_studio", "sroie", "values", "xfund")
+KINDS = (
+    "adbuy", "cord", "einvoices", "files", "funsd", "invoices", "jsonl", "label_studio", "sroie", "values",
+    "wildreceipt", "xfund",
+)  # fmt: skip
 
 
 def open_corpus(spec: str, order: Order = "given", seed: int = 0) -> Corpus:

@@ -51,13 +51,24 @@ class Alignment:
     misses: Mapping[str, Miss]
 
 
-def align(document: Document, occurrences: Literal["best", "all"] = "best") -> Alignment:
+def align(
+    document: Document,
+    occurrences: Literal["best", "all"] = "best",
+    captions: Mapping[str, Sequence[str]] | None = None,
+) -> Alignment:
     """Add entities for the field values of a document, using the best occurrence of each value or all of them.
 
     Existing entities are kept, and fields with the same label as an existing entity add none. A word belongs to at most
     one entity: a later field uses an occurrence whose words are free, or adds no entity if there is none.
+
+    Args:
+        document: The document, with values in `fields`.
+        occurrences: Which occurrences of a value become entities.
+        captions: Beginnings of the words that are printed next to the value of a field, folded. Default: the words in
+            the name of the field.
     """
-    pages = _page_texts(document)
+    captions = captions or {}
+    pages = page_texts(document)
     found = {name: _occurrences(pages, document.texts, value) for name, value in document.fields.items()}
     misses = {name: result for name, result in found.items() if isinstance(result, Miss)}
     hits = {name: result for name, result in found.items() if not isinstance(result, Miss)}
@@ -67,7 +78,13 @@ def align(document: Document, occurrences: Literal["best", "all"] = "best") -> A
     added: list[Entity] = []
     for name in hits:
         other_values = [words for other in hits if other != name for words in hits[other].words]
-        matches[name] = match = _choose(document, hits[name], name, other_values, set() if name in labeled else used)
+        matches[name] = match = _choose(
+            document,
+            hits[name],
+            captions.get(name) or name_keys(name),
+            other_values,
+            set() if name in labeled else used,
+        )
         for words in (match.words, *(match.others if occurrences == "all" else ())):
             if name not in labeled and used.isdisjoint(words):
                 used.update(words)
@@ -89,11 +106,11 @@ def find(document: Document, value: str, name: str = "") -> Match | Miss:
     >>> find(builder.build(), "9.00", "total")
     Match(words=(2,), method='same amount', reason="next to 'Total:', 2 occurrences", others=((0,),))
     """
-    found = _occurrences(_page_texts(document), document.texts, value)
-    return found if isinstance(found, Miss) else _choose(document, found, name, (), set())
+    found = _occurrences(page_texts(document), document.texts, value)
+    return found if isinstance(found, Miss) else _choose(document, found, name_keys(name), (), set())
 
 
-def _page_texts(document: Document) -> list[PageText]:
+def page_texts(document: Document) -> list[PageText]:
     """Return the text of every page in reading order, and also in raster order where that differs."""
     texts = []
     start = 0
@@ -105,6 +122,15 @@ def _page_texts(document: Document) -> list[PageText]:
             texts.append(PageText([page.texts[i] for i in by_line.tolist()], words[by_line]))
         start += len(page.texts)
     return texts
+
+
+def find_occurrences(pages: Sequence[PageText], texts: Sequence[str], value: str) -> tuple[tuple[int, ...], ...]:
+    """Return the words of all occurrences of a number in any notation, or of a text, or of the closest text."""
+    if number := parse_number(value):
+        found = {frozenset(words): words for page in pages for words in page.amounts(number)}
+        return tuple(words for words in found.values() if parse_number(" ".join(texts[i] for i in words)))
+    occurrences = _occurrences(pages, texts, value)
+    return () if isinstance(occurrences, Miss) else occurrences.words
 
 
 def _occurrences(pages: Sequence[PageText], texts: Sequence[str], value: str) -> Occurrences | Miss:
@@ -168,8 +194,13 @@ def _approximate(pages: Sequence[PageText], value: str) -> Occurrences | Miss:
     return Miss(value, page.text_of(words), distance)
 
 
+def name_keys(name: str) -> tuple[str, ...]:
+    """Return the words in the name of a field, folded, as beginnings of its caption."""
+    return tuple(fold(part) for part in re.split(r"[\W_]+", name) if len(fold(part)) > 2)
+
+
 def _choose(
-    document: Document, found: Occurrences, name: str, other_values: Sequence[tuple[int, ...]], used: set[int]
+    document: Document, found: Occurrences, keys: Sequence[str], other_values: Sequence[tuple[int, ...]], used: set[int]
 ) -> Match:
     """Choose an occurrence: preferably one next to the field name, then one next to the value of another field.
 
@@ -182,7 +213,7 @@ def _choose(
         after, before = ends[:, 0] - words[-1], words[0] - ends[:, 1]
         return bool((((after > 0) & (after <= _MAX_GAP)) | ((before > 0) & (before <= _MAX_GAP))).any())
 
-    ranked = [(_field_name(document, words, name), is_next_to_value(words), words) for words in free]
+    ranked = [(_field_name(document, words, tuple(keys)), is_next_to_value(words), words) for words in free]
     if found.method == "same amount":  # a total is printed after the amounts that it sums up
         ranked.reverse()
     field_name, next_to_value, chosen = max(ranked, key=lambda item: (item[0].rank, item[1]))  # first one if tied
@@ -205,9 +236,8 @@ class _FieldName(NamedTuple):
     text: str | None
 
 
-def _field_name(document: Document, words: Sequence[int], name: str) -> _FieldName:
+def _field_name(document: Document, words: Sequence[int], keys: tuple[str, ...]) -> _FieldName:
     """Search for the field name to the left of a value, then directly above it."""
-    keys = tuple(fold(part) for part in re.split(r"[\W_]+", name) if len(fold(part)) > 2)
     if not keys:
         return _FieldName(0, None)
     first = words[0]
