@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from formnet.datasets import open_corpus
+from formnet.datasets import open_corpus_for
 from formnet.datasets.alignment import with_entities
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import predict_and_compare
@@ -24,7 +24,7 @@ def benchmark(model: str, record_file: Path, tests: Sequence[str]) -> dict[str, 
     extractor.set_calibration({})
     corpora = {}
     for test in tests:
-        documents = with_entities(open_corpus(test))
+        documents = with_entities(open_corpus_for(extractor.labels, test))
         head = extractor.head_for({entity.label for document in documents for entity in document.entities})
         folds = [fold["heads"][head] for fold in record["folds"]]
         held_out = [DocumentOutcome.from_json(outcome) for fold in folds for outcome in fold.get("by_document", ())]

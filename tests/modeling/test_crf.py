@@ -1,3 +1,5 @@
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
 import torch
@@ -53,3 +55,29 @@ def test_crf_loss_document_without_words_is_zero() -> None:
     losses = crf_loss(scores, torch.zeros(2, 0, dtype=torch.long))
     assert losses.tolist() == [0.0, 0.0]
     losses.sum().backward()  # type: ignore[no-untyped-call]
+
+
+def test_crf_loss_unknown_types_sums_over_paths_with_these_types() -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(1, 4, len(SCHEME), dtype=torch.float64, requires_grad=True)
+    tags = torch.tensor([[0, 0, 4, 0]])  # the third word is an "a"; the others may belong to a "b"
+    unknown = torch.tensor([[False, True]])
+    allowed = [[0, 5, 6, 7, 8], [0, 5, 6, 7, 8], [4], [0, 5, 6, 7, 8]]
+    paths = [
+        path
+        for path in product(*allowed)
+        if SCHEME.starts[path[0]] and SCHEME.ends[path[-1]] and all(SCHEME.transitions[a, b] for a, b in pairwise(path))
+    ]
+    log_weights = torch.stack(
+        [sum((scores[0, w, tag] for w, tag in enumerate(path)), torch.zeros(())) for path in paths]
+    )
+    lattice = forward_backward(scores.detach().numpy(), np.ones((1, 4), np.bool_))
+    expected = float(lattice.log_total[0]) - torch.logsumexp(log_weights, 0)
+    assert torch.allclose(crf_loss(scores, tags, unknown)[0], expected)
+    assert torch.autograd.gradcheck(lambda s: crf_loss(s, tags, unknown), (scores,))
+
+
+def test_crf_loss_no_unknown_types_equals_plain_loss() -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(2, 4, len(SCHEME), dtype=torch.float64)
+    assert torch.allclose(crf_loss(scores, TAGS, torch.zeros(2, 2, dtype=torch.bool)), crf_loss(scores, TAGS))

@@ -145,3 +145,23 @@ def test_load_training_data_documents_without_words_are_skipped(vocabulary: Path
     corpus = write_corpus(tmp_path, "a", one_page("a", "total"), blank)
     run = small_run(vocabulary, tmp_path, corpus=corpus)
     assert [document.id for document in load_training_data(run)["jsonl"].training] == ["a"]
+
+
+def test_load_training_data_canonical_labels_share_a_head(vocabulary: Path, tmp_path: Path) -> None:
+    corpora = (
+        write_corpus(tmp_path, "a", one_page("a", "total"), one_page("a2", "date")),
+        write_corpus(tmp_path, "b", one_page("b", "total"), one_page("b2", "tip")),
+    )
+    run = small_run(vocabulary, tmp_path, corpus=corpora, labels="canonical", loss="crf")
+    (head,) = load_training_data(run).values()
+    assert set(head.scheme.entity_types) == {"total", "date", "tip"}
+    annotated = {document.id: document.annotated for document in head.training}
+    assert annotated == {"a": {"total", "date"}, "a2": {"total", "date"}, "b": {"total", "tip"}, "b2": {"total", "tip"}}
+    tip = head.scheme.entity_types.index("tip")
+    unknown = [head.scheme.unknown_types(document) for document in head.training]
+    assert [bool(mask[tip]) for mask in unknown if mask is not None] == [True, True, False, False]
+
+
+def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="labels: canonical needs loss: crf"):
+        small_run(vocabulary, tmp_path, labels="canonical", loss="token")

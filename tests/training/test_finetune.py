@@ -54,6 +54,32 @@ def test_finetune_two_heads_predict_their_own_labels(
 
 @pytest.mark.training
 @pytest.mark.slow
+def test_finetune_canonical_labels_learns_each_from_its_corpus(
+    vocabulary: Path, tmp_path: Path, documents: list[Document]
+) -> None:
+    """The same page twice, each time with half of its labels: the other half is unknown there, not absent."""
+    labels = sorted({entity.label for entity in documents[0].entities})
+    for name, part in (("one", labels[::2]), ("two", labels[1::2])):
+        own = tuple(entity for entity in documents[0].entities if entity.label in part)
+        write([replace(documents[0], id=name, entities=own, links=(), fields={})], tmp_path / f"{name}.jsonl")
+    run = small_run(
+        vocabulary,
+        tmp_path / "run",
+        epochs=80,
+        corpus=[f"jsonl:{tmp_path / name}.jsonl" for name in ("one", "two")],
+        labels="canonical",
+        loss="crf",
+        optimization={"learning_rate": 6e-3},
+    )
+    finetune(run)
+    extractor = Extractor.from_pretrained(run.output)
+    assert len(extractor.heads) == 1
+    found = {(e.label, e.words) for e in extractor.entities(documents[:1])[0]}
+    assert found == {(e.label, e.words) for e in documents[0].entities}
+
+
+@pytest.mark.training
+@pytest.mark.slow
 def test_finetune_real_forms_overfits(data: Path, tmp_path: Path) -> None:
     run = make_settings(
         FineTuning,

@@ -32,7 +32,7 @@ def evaluate(
 ) -> None:
     """Evaluate a trained model: entity, word and field scores, and calibration."""
     configure_runtime()
-    from formnet.datasets import open_corpus
+    from formnet.datasets import open_corpus, open_corpus_for
     from formnet.datasets.alignment import with_entities
     from formnet.datasets.near_duplicates import near_duplicates
     from formnet.evaluation.evaluate import compute_metrics_without, headline_f1, predict_and_compare, unknown_labels
@@ -45,7 +45,7 @@ def evaluate(
     duplicates = near_duplicates(open_corpus(corpus), seen) if training else set()
     by_order: dict[str, Any] = {}
     for reading_order in order or [ReadingOrder.given]:
-        opened = open_corpus(corpus, reading_order.value)
+        opened = open_corpus_for(extractor.labels, corpus, reading_order.value)
         name = str(reading_order.value)
         evaluated = predict_and_compare(extractor, with_entities(opened, occurrences))
         by_order[name] = compute_metrics_without(evaluated, duplicates)
@@ -64,7 +64,9 @@ def evaluate(
     if graph_use:
         from formnet.evaluation.graph_use import graph_use as measure_graph_use
 
-        record["graph_use"] = measure_graph_use(extractor, with_entities(open_corpus(corpus), occurrences))
+        record["graph_use"] = measure_graph_use(
+            extractor, with_entities(open_corpus_for(extractor.labels, corpus), occurrences)
+        )
     if training:
         record["training"] = {"corpora": training, "near_duplicates": len(duplicates)}
     write_results(record, out)
@@ -98,19 +100,19 @@ def evaluate_ocr(
     configure_runtime()
     from tempfile import TemporaryDirectory
 
-    from formnet.datasets import open_corpus
+    from formnet.datasets import open_corpus_for
     from formnet.datasets.ocr_words import find_images, read_images
     from formnet.evaluation.ocr_impact import LOSS_CAUSES, OcrEvaluation
     from formnet.extraction.extractor import Extractor
     from formnet.io.ocr import ENGINES, find_engine, is_installed
 
-    opened = open_corpus(corpus)
+    extractor = Extractor.from_pretrained(model)
+    opened = open_corpus_for(extractor.labels, corpus)
     documents = [document for document in find_images(opened, images) if document.fields]
     if not documents:
         raise typer.BadParameter(
             f"{corpus}: no document with page images and field values. Use --images, another corpus or another split."
         )
-    extractor = Extractor.from_pretrained(model)
     head = extractor.head_for(opened.entity_types or [name for d in documents for name in d.fields])
     evaluation = OcrEvaluation(extractor, documents, head)
     engines: dict[str, dict[str, Any]] = {}

@@ -6,6 +6,7 @@
 Each kind is the name of a module in this package that defines a `Corpus` subclass as `CORPUS` and is listed in `KINDS`.
 """
 
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -14,7 +15,7 @@ from formnet.datasets.base import Corpus
 from formnet.document.reading_order import Order
 from formnet.errors import CorpusError
 
-__all__ = ["KINDS", "Corpus", "open_corpus", "parse_spec"]
+__all__ = ["KINDS", "Corpus", "open_corpus", "open_corpus_for", "parse_spec"]
 
 #: Supported corpus kinds; each is a module in this package.
 KINDS = (
@@ -23,13 +24,23 @@ KINDS = (
 )  # fmt: skip
 
 
-def open_corpus(spec: str, order: Order = "given", seed: int = 0) -> Corpus:
-    """Open the corpus that `kind:path@split` refers to; without a split, open all splits."""
+def open_corpus(spec: str, order: Order = "given", seed: int = 0, *, canonical: bool = False) -> Corpus:
+    """Open the corpus that `kind:path@split` refers to; without a split, open all splits.
+
+    With `canonical`, labels have the names of the canonical schema.
+    """
     kind, path, split = parse_spec(spec)
     if kind not in KINDS:
         raise CorpusError(f"{spec}: unknown corpus kind {kind!r}. Use one of {', '.join(KINDS)}.")
     corpus = cast(type[Corpus], import_module(f"{__name__}.{kind}").CORPUS)
-    return corpus(path, split, order=order, seed=seed)
+    return corpus(path, split, order=order, seed=seed, canonical=canonical)
+
+
+def open_corpus_for(labels: Collection[str], spec: str, order: Order = "given") -> Corpus:
+    """Open a corpus with canonical names unless more of its own names are among the labels of a model."""
+    corpus, canonical = (open_corpus(spec, order, canonical=flag) for flag in (False, True))
+    own, renamed = (sum(name in labels for name in each.entity_types) for each in (corpus, canonical))
+    return canonical if renamed >= own else corpus
 
 
 def parse_spec(spec: str) -> tuple[str, Path, str | None]:

@@ -15,6 +15,13 @@ class Adbuy(Jsonl):
     """The ad-buy corpus."""
 
     entity_types = ("contract_num", "advertiser", "gross_amount", "flight_from", "flight_to")
+    canonical_names = {  # noqa: RUF012
+        "contract_num": "contract_number",
+        "advertiser": "customer.name",
+        "gross_amount": "total",
+        "flight_from": "service_start",
+        "flight_to": "service_end",
+    }
 
     def parse(self, source: Line) -> Document:
         """Parse one document and split glued words, such as date ranges."""

@@ -1,7 +1,8 @@
 """Base class of all corpora."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,14 +19,36 @@ class Corpus(ABC):
     """
 
     #: Labels that are tagged and scored, in a fixed order. If empty, the labels are those found in the documents.
-    entity_types: ClassVar[tuple[str, ...]] = ()
+    entity_types: tuple[str, ...] = ()
     #: Annotated labels that are not part of the task.
     untagged: ClassVar[tuple[str, ...]] = ()
+    #: Names of labels in the canonical schema, where they differ.
+    canonical_names: ClassVar[Mapping[str, str]] = {}
     #: Alternative split names, mapped to the name used on disk.
     aliases: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, path: Path, split: str | None = None, *, order: Order = "given", seed: int = 0) -> None:
-        self.path, self.order, self.seed = path, order, seed
+    def __init__(
+        self,
+        path: Path,
+        split: str | None = None,
+        *,
+        order: Order = "given",
+        seed: int = 0,
+        canonical: bool = False,
+    ) -> None:
+        """Open a corpus.
+
+        Args:
+            path: Folder or file.
+            split: Split to read; default: all.
+            order: Reading order of the words of each page.
+            seed: Seed of a random order.
+            canonical: Use the names of the canonical schema as labels, and record in documents which labels the
+                corpus has.
+        """
+        self.path, self.order, self.seed, self.canonical = path, order, seed, canonical
+        if canonical:
+            self.entity_types = tuple(self.canonical_names.get(label, label) for label in self.entity_types)
         if not path.exists():
             raise CorpusError(f"{path}: no such file or folder. Check the path.")
         available = self.find_splits()
@@ -55,11 +78,15 @@ class Corpus(ABC):
     def read(self, source: Any) -> Document:
         """Parse one document and apply the reading order; errors include the source."""
         try:
-            return reorder(self.parse(source), self.order, self.seed)
+            document = reorder(self.parse(source), self.order, self.seed)
         except FormNetError as error:
             raise error if str(source) in str(error) else type(error)(f"{source}: {error}") from error
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, OSError) as error:
             raise DocumentError(f"{source}: unexpected format: {error!r}.") from error
+        if not self.canonical:
+            return document
+        annotated = frozenset(self.entity_types) or None
+        return replace(document.rename_labels(self.canonical_names), annotated=annotated)
 
     def __iter__(self) -> Iterator[Document]:
         for split in self.splits:

@@ -35,6 +35,39 @@ CATEGORIES: tuple[str, ...] = (
 )
 
 
+#: Names of the categories in the canonical schema.
+CANONICAL_NAMES = {
+    "menu.nm": "line_items.description",
+    "menu.num": "line_items.product_code",
+    "menu.unitprice": "line_items.unit_price",
+    "menu.cnt": "line_items.quantity",
+    "menu.discountprice": "line_items.discount",
+    "menu.price": "line_items.total",
+    "menu.itemsubtotal": "line_items.subtotal",
+    "menu.vatyn": "line_items.tax_flag",
+    "menu.etc": "line_items.other",
+    "menu.sub_nm": "line_items.modifiers.description",
+    "menu.sub_unitprice": "line_items.modifiers.unit_price",
+    "menu.sub_cnt": "line_items.modifiers.quantity",
+    "menu.sub_price": "line_items.modifiers.total",
+    "menu.sub_etc": "line_items.modifiers.other",
+    "void_menu.nm": "voided_items.description",
+    "void_menu.price": "voided_items.total",
+    "sub_total.subtotal_price": "subtotal",
+    "sub_total.discount_price": "discount",
+    "sub_total.service_price": "service_charge",
+    "sub_total.othersvc_price": "other_charges",
+    "sub_total.tax_price": "tax",
+    "sub_total.etc": "other_subtotals",
+    "total.total_price": "total",
+    "total.total_etc": "other_totals",
+    "total.cashprice": "payments.cash",
+    "total.changeprice": "change",
+    "total.creditcardprice": "payments.card",
+    "total.emoneyprice": "payments.e_money",
+    "total.menutype_cnt": "item_count",
+    "total.menuqty_cnt": "total_quantity",
+}
 #: Categories whose groups are items.
 _ITEM_KINDS = ("menu", "void_menu")
 
@@ -54,6 +87,7 @@ class Cord(Corpus):
     """The CORD corpus."""
 
     entity_types = CATEGORIES
+    canonical_names = CANONICAL_NAMES
     aliases = {"validation": "dev", "val": "dev"}  # noqa: RUF012
 
     def find_splits(self) -> tuple[str, ...]:

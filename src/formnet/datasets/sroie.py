@@ -23,6 +23,7 @@ class Sroie(Corpus):
     """The SROIE corpus."""
 
     entity_types = ("company", "date", "address", "total")
+    canonical_names = {"company": "merchant.name", "address": "merchant.address"}  # noqa: RUF012
     #: Whether glued words are split, as they are in all other documents that are read.
     split_glued = True
 

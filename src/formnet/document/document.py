@@ -139,6 +139,7 @@ class Document:
     entities: tuple[Entity, ...] = ()
     links: tuple[tuple[int, int], ...] = ()  # (owner, part) as indices into entities, such as question and answer
     fields: Mapping[str, str] = field(default_factory=dict)
+    annotated: frozenset[str] | None = None  # labels that were annotated; others may be missing. None: all labels
     repairs: tuple[Repair, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
@@ -208,6 +209,14 @@ class Document:
             self._ocr_score(words, page),
             key_words=keys,
             key_text=" ".join(self.texts[i] for i in keys),
+        )
+
+    def rename_labels(self, names: Mapping[str, str]) -> "Document":
+        """Return the document with other names for labels and fields; those without a new name keep theirs."""
+        return replace(
+            self,
+            entities=tuple(replace(entity, label=names.get(entity.label, entity.label)) for entity in self.entities),
+            fields={names.get(name, name): value for name, value in self.fields.items()},
         )
 
     def move_entity(self, entity: Entity, new_words: Callable[[int], Iterable[int]]) -> Entity | None:

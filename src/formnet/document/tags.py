@@ -68,6 +68,12 @@ class TagScheme:
         same_type = type_id[:, None] == type_id[None, :]
         return np.where(closes[:, None], opens[None, :], continues[None, :] & same_type)
 
+    def unknown_types(self, document: Document) -> NDArray[np.bool_] | None:
+        """Return a mask of the entity types that were not annotated in a document [K], or None if all were."""
+        if document.annotated is None:
+            return None
+        return np.array([label not in document.annotated for label in self.entity_types], np.bool_)
+
     @cached_property
     def starts(self) -> NDArray[np.bool_]:
         """Mask of tags valid for the first word: [T]."""

@@ -23,7 +23,7 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
 
     Shapes for B documents, P tokens and W words: input_ids [B, P], attention_mask [B, P], word_ids [B, P],
     token_boxes [B, P, 4], first_token [B, W], node_features [B, W, 10], neighbors [B, W, 8],
-    edge_features [B, W, 8, 11], labels [B, W].
+    edge_features [B, W, 8, 11], labels [B, W], and unknown_types [B, K] if a document lacks annotations of a type.
     """
     if not documents:
         raise DocumentError("a batch needs at least one document.")
@@ -45,6 +45,11 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
         if len(tags) < len(documents):
             raise DocumentError("the batch contains both labeled and unlabeled documents.")
         batch["labels"] = _pad(tags, num_words, IGNORE_INDEX)
+    unknown = [d.unknown_types for d in documents]
+    if any(mask is not None and mask.any() for mask in unknown):
+        num_types = max(len(mask) for mask in unknown if mask is not None)
+        none = np.zeros(num_types, np.bool_)
+        batch["unknown_types"] = _pad([none if mask is None else mask for mask in unknown], num_types, 0)
     structures = [d.structure for d in documents if d.structure is not None]
     if len(structures) == len(documents):
         batch["structure"] = _collate_structures(structures, num_words)

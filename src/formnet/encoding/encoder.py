@@ -63,6 +63,7 @@ class EncodedDocument:
     neighbors: NDArray[np.int64]  # [W, 8] word indices, padded with −1
     edge_features: NDArray[np.float32]  # [W, 8, 11]
     tags: NDArray[np.int64] | None = None  # [W]
+    unknown_types: NDArray[np.bool_] | None = None  # [K] entity types that were not annotated; None: all were
     structure: "EncodedStructure | None" = None
 
     def __len__(self) -> int:
@@ -106,6 +107,7 @@ class Encoder:
             neighbor_table,
             edge_features,
             None if self.scheme is None else self.scheme.document_tags(document),
+            None if self.scheme is None else self.scheme.unknown_types(document),
             None if self.structure is None else encode_structure(document, self.structure),
         )
 

@@ -21,7 +21,7 @@ from formnet.evaluation.entities import (
 )
 from formnet.evaluation.fields import are_correct, field_counts, printed_counts
 from formnet.evaluation.links import Links, score_links
-from formnet.evaluation.trees import TreeScores, cord_schema, text_tree
+from formnet.evaluation.trees import TreeScores, find_cord_schema, text_tree
 from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.links import links_by_position
@@ -78,6 +78,9 @@ def predict_and_compare(
         head = extractor.head_for({entity.label for document in documents for entity in document.entities})
     scheme = extractor.heads[head]
     predicted = dict(extractor.iter_annotations(documents, head))
+    for i, document in enumerate(documents):
+        if document.annotated is not None:  # other labels cannot be judged
+            predicted[i] = predicted[i].keep_labels(document.annotated)
     gold_links = extractor.link_entities(documents, head) if extractor.predicts_links(head) else [[] for _ in documents]
     results = [
         DocumentResult(
@@ -160,8 +163,9 @@ def structure_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> d
         "links": score_links((r.document, r.predicted, r.links) for r in results),
         "links_entities_given": score_links((r.document, r.document.entities, r.gold_links) for r in results),
     }
-    schema = cord_schema()
-    if set(scheme.entity_types) == set(schema.by_label):
+    annotated = next((r.document.annotated for r in results if r.document.annotated is not None), scheme.entity_types)
+    schema = find_cord_schema(annotated)
+    if schema is not None:
         rule = [links_by_position(r.document, r.document.entities, schema) for r in results]
         metrics["rule_entities_given"] = score_links(
             (r.document, r.document.entities, links) for r, links in zip(results, rule, strict=True)

@@ -26,7 +26,8 @@ class OcrEvaluation:
 
     def __init__(self, extractor: Extractor, documents: Sequence[Document], head: str) -> None:
         self.extractor, self.documents, self.head = extractor, documents, head
-        self.names = extractor.heads[head].entity_types
+        annotated = next((document.annotated for document in documents), None)
+        self.names = [name for name in extractor.heads[head].entity_types if annotated is None or name in annotated]
         self.entities = extractor.entities(documents, head)
         self.values = [best_values(entities, self.names) for entities in self.entities]
 

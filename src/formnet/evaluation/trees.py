@@ -5,14 +5,14 @@ list, and keys are sorted by length and name.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from formnet.datasets.cord import CATEGORIES
+from formnet.datasets.cord import CANONICAL_NAMES, CATEGORIES
 from formnet.document import Document
 from formnet.extraction.schema import FieldSchema, Schema
 from formnet.extraction.structure import Node, build_tree
@@ -20,14 +20,25 @@ from formnet.extraction.structure import Node, build_tree
 Tree = dict[str, Any]
 
 
-def cord_schema() -> Schema:
-    """Return the schema of CORD's own trees, with its own names."""
+def cord_schema(names: Mapping[str, str] | None = None) -> Schema:
+    """Return the schema of CORD's own trees, with its own names; labels may have other names."""
+    names = names or {}
     return Schema(
         fields=tuple(
-            FieldSchema(label=label, path=_cord_path(label), anchor=label.endswith("menu.nm") or label == "menu.sub_nm")
+            FieldSchema(
+                label=names.get(label, label),
+                path=_cord_path(label),
+                anchor=label.endswith("menu.nm") or label == "menu.sub_nm",
+            )
             for label in CATEGORIES
         )
     )
+
+
+def find_cord_schema(labels: Collection[str]) -> Schema | None:
+    """Return the schema of CORD's trees for its labels, under their own or their canonical names."""
+    schemas = (cord_schema(names) for names in ({}, CANONICAL_NAMES))
+    return next((schema for schema in schemas if schema.by_label.keys() == {*labels}), None)
 
 
 def _cord_path(label: str) -> str:

@@ -1,6 +1,6 @@
 """What extraction finds in a document. This module does not import torch."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,7 +23,14 @@ class Annotations(NamedTuple):
 
     def drop_below(self, score: float) -> "Annotations":
         """Drop entities with a lower score, and their links."""
-        kept = [number for number, entity in enumerate(self.entities) if (entity.score or 0) >= score]
+        return self._keep(number for number, entity in enumerate(self.entities) if (entity.score or 0) >= score)
+
+    def keep_labels(self, labels: Collection[str]) -> "Annotations":
+        """Keep only entities with one of these labels, and the links between them."""
+        return self._keep(number for number, entity in enumerate(self.entities) if entity.label in labels)
+
+    def _keep(self, numbers: Iterable[int]) -> "Annotations":
+        kept = list(numbers)
         new_number = {number: new for new, number in enumerate(kept)}
         links = [(new_number[a], new_number[b]) for a, b in self.links if a in new_number and b in new_number]
         return Annotations([self.entities[number] for number in kept], links)

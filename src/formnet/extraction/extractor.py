@@ -260,6 +260,11 @@ class Extractor:
             for (name, scheme), end in zip(self.heads.items(), ends, strict=True)
         }
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all heads."""
+        return tuple(dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types))
+
     def head_for(self, labels: Collection[str]) -> str:
         """Return the head that has most of the labels."""
         return max(self.heads, key=lambda name: len({*self.heads[name].entity_types} & {*labels}))
@@ -280,8 +285,7 @@ class Extractor:
     def set_schema(self, schema: Schema | None) -> None:
         """Set how fields are arranged and typed; without a schema, the output is flat, and labels suggest types."""
         self.typed_fields = {} if schema is None else schema.by_label
-        labels = dict.fromkeys(label for scheme in self.heads.values() for label in scheme.entity_types)
-        self.schema = (schema or Schema.flat(labels)).with_references(self.references)
+        self.schema = (schema or Schema.flat(self.labels)).with_references(self.references)
 
     def set_calibration(self, calibration: Mapping[str, Mapping[str, LabelCalibration]]) -> None:
         """Set the calibration of each head; labels without one keep their probabilities."""

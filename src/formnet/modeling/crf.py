@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
 
 Scores = NDArray[np.float64]
 #: Log-probability of what is illegal.
@@ -89,12 +90,21 @@ def forward_backward(scores: NDArray[np.floating], mask: NDArray[np.bool_]) -> L
     return Lattice(by_role, forward, forward_open, backward, backward_open)
 
 
-def crf_loss(scores: Tensor, tags: Tensor) -> Tensor:
+def crf_loss(scores: Tensor, tags: Tensor, unknown_types: Tensor | None = None) -> Tensor:
     """Compute −log P(path) per document [B] from scores [B, W, T] and legal tags [B, W].
 
-    Words tagged −100 have no label: they are outside of all entities, at no cost.
+    Words tagged −100 have no label: they are outside of all entities, at no cost. If entity types [B, K] are unknown,
+    words tagged O may belong to entities of these types: the loss is that of all such paths together.
     """
     mask = tags >= 0
+    if unknown_types is not None:
+        any_tag = torch.arange(scores.shape[-1], device=tags.device)
+        allowed = any_tag == tags[..., None]  # [B, W, T]
+        unknown_tags = F.pad(unknown_types.repeat_interleave(4, dim=-1), (1, 0))  # [B, T], without O
+        allowed |= (tags == 0)[..., None] & unknown_tags[:, None]
+        restricted = scores.masked_fill(~allowed, NEVER)
+        total: Tensor = _LogTotal.apply(scores, mask) - _LogTotal.apply(restricted, mask)
+        return total
     # Sums over thousands of words need double precision.
     gold = scores.double().gather(-1, tags.clamp(min=0)[..., None])[..., 0]
     log_total: Tensor = _LogTotal.apply(scores, mask)

@@ -566,9 +566,13 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         head: Tensor | None = None,
         num_items_in_batch: Tensor | int | None = None,
         structure: StructureTargets | None = None,
+        unknown_types: Tensor | None = None,
         **inputs: Any,
     ) -> FormNetTokenClassifierOutput:
-        """Compute tag scores [B, W, T] and, given labels [B, W], the loss that the configuration names."""
+        """Compute tag scores [B, W, T] and, given labels [B, W], the loss that the configuration names.
+
+        Documents in which some entity types were not annotated, `unknown_types` [B, K], need the CRF loss.
+        """
         states = self.formnet(**inputs).last_hidden_state
         at_word = first_token.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
         words = self.dropout(states.gather(1, at_word))
@@ -579,7 +583,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         if labels is None:
             return output
         if self.config.loss == "crf":
-            loss = losses.multi_head_crf_loss(logits, labels, head, self.head_sizes, num_items_in_batch)
+            loss = losses.multi_head_crf_loss(logits, labels, head, self.head_sizes, num_items_in_batch, unknown_types)
         elif self.config.loss == "all_tokens":
             scores = self.classifier(self.dropout(states))
             loss = losses.all_tokens_loss(scores, inputs["word_ids"], labels, head, self.head_sizes, num_items_in_batch)

@@ -40,9 +40,19 @@ def restrict_to_head(
 
 
 def multi_head_crf_loss(
-    logits: Tensor, labels: Tensor, head: Tensor | None, sizes: Sequence[int], count: Tensor | int | None
+    logits: Tensor,
+    labels: Tensor,
+    head: Tensor | None,
+    sizes: Sequence[int],
+    count: Tensor | int | None,
+    unknown_types: Tensor | None = None,
 ) -> Tensor:
-    """Compute the negative log-likelihood of each document's tag path among all legal paths of its head."""
+    """Compute the negative log-likelihood of each document's tag path among all legal paths of its head.
+
+    With `unknown_types` [B, K], there is one head, and types may be unknown in some documents; see `crf_loss`.
+    """
+    if unknown_types is not None:
+        return divide_by_labels(crf_loss(logits, labels, unknown_types).sum(), labels, count)
     total = logits.new_zeros(())
     for number, scores in enumerate(logits.split(list(sizes), dim=-1)):
         own = slice(None) if head is None or len(sizes) == 1 else head == number

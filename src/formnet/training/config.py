@@ -111,6 +111,7 @@ class FineTuning(Run):
     """Fine-tuning on labeled documents."""
 
     corpus: Corpora = Field(min_length=1)  # corpora with the same labels share a head
+    labels: Literal["corpus", "canonical"] = "corpus"  # canonical: the schema's names, and one head for all corpora
     validation: Corpora = ()  # evaluated with the head that has their labels and a training corpus of the same kind
     held_out: float = Field(0, ge=0, lt=1)  # share to hold out for heads without validation; the same in every run
     held_out_fold: int = Field(0, ge=0)  # which part of this share; 0.2 has folds 0 to 4
@@ -135,6 +136,12 @@ class FineTuning(Run):
         used = self.augmentation.header_footer or self.augmentation.body_swap or self.label_map
         if used and not self.header_footer_from:
             raise ValueError("header_footer, body_swap and label_map need header_footer_from")
+        return self
+
+    @model_validator(mode="after")
+    def _canonical_labels_need_crf(self) -> "FineTuning":
+        if self.labels == "canonical" and self.loss != "crf":
+            raise ValueError("labels: canonical needs loss: crf, which allows for labels that a corpus does not have")
         return self
 
     @model_validator(mode="after")

@@ -30,10 +30,14 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
     heads: dict[str, HeadData] = {}
     for spec in run.corpus:
         corpus_data = _load_corpus(run, spec)
-        shared = next((head for head in heads.values() if head.scheme == corpus_data.scheme), None)
+        shared = next((head for head in heads.values() if _shares_head(run, head.scheme, corpus_data.scheme)), None)
+        if run.labels == "canonical" and run.held_out and not _has_validation(run, spec):
+            corpus_data.training, corpus_data.held_out = hold_out(corpus_data.training, run.held_out, run.held_out_fold)
         if shared is None:
             heads[_head_name(parse_spec(spec)[0], heads)] = corpus_data
         else:
+            shared.scheme = _union(shared.scheme, corpus_data.scheme)
+            shared.held_out += corpus_data.held_out
             shared.training += corpus_data.training
             shared.single_valued = shared.single_valued and corpus_data.single_valued
             shared.corpus_kinds |= corpus_data.corpus_kinds
@@ -57,10 +61,25 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
     return heads
 
 
+def _shares_head(run: FineTuning, scheme: TagScheme, other: TagScheme) -> bool:
+    return run.labels == "canonical" or scheme == other
+
+
+def _has_validation(run: FineTuning, spec: str) -> bool:
+    return parse_spec(spec)[0] in {parse_spec(other)[0] for other in run.validation}
+
+
+def _union(scheme: TagScheme, other: TagScheme) -> TagScheme:
+    """Return the first scheme with the entity types that only the second has at the end."""
+    return TagScheme(tuple(dict.fromkeys((*scheme.entity_types, *other.entity_types))), scheme.untagged)
+
+
 def _load_corpus(run: FineTuning, spec: str) -> HeadData:
-    corpus = open_corpus(spec, run.order)
+    corpus = open_corpus(spec, run.order, canonical=run.labels == "canonical")
     documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
     scheme = scheme_for(corpus, documents)
+    if run.labels == "canonical":
+        documents = [replace(document, annotated=frozenset(scheme.entity_types)) for document in documents]
     single_valued = _is_single_valued(documents, scheme)
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
@@ -86,8 +105,7 @@ def _add_validation(run: FineTuning, heads: Mapping[str, HeadData]) -> None:
             )
         spec_by_head[kind, name] = spec
         head = heads[name]
-        new = [label for label in corpus_data.scheme.entity_types if label not in head.scheme.entity_types]
-        head.scheme = TagScheme((*head.scheme.entity_types, *new), head.scheme.untagged)
+        head.scheme = _union(head.scheme, corpus_data.scheme)
         head.held_out += corpus_data.training
 
 

@@ -102,8 +102,7 @@ class ModelReplica:
 
     def describe(self) -> "ModelDescription":
         """Return the labels of all heads, sorted, and the schema."""
-        labels = {label for scheme in self.extractor.heads.values() for label in scheme.entity_types}
-        return ModelDescription(sorted(labels), self.extractor.schema)
+        return ModelDescription(sorted(self.extractor.labels), self.extractor.schema)
 
     async def annotate(self, item: ModelInput) -> Result:
         """Extract the entities of one document."""

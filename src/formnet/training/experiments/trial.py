@@ -57,7 +57,7 @@ def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)
     duplicates = near_duplicates(open_corpus(test), training)
     scores: dict[str, Any] = {}
     for order in orders:
-        corpus = open_corpus(test, order)
+        corpus = open_corpus(test, order, canonical=run.labels == "canonical")
         documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
         if run.segment_boxes:
             documents = [with_segment_boxes(document) for document in documents]
