@@ -1,4 +1,4 @@
-"""`formnet data`: inspect, validate, convert, read and align corpora."""
+"""`formnet data`: inspect, validate, convert, read, align and generate corpora."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from formnet.datasets import Corpus
     from formnet.datasets.inspection import AlignmentReport, Statistics
 
-app = typer.Typer(help="Inspect, validate, convert, read and align corpora.", no_args_is_help=True)
+app = typer.Typer(help="Inspect, validate, convert, read, align and generate corpora.", no_args_is_help=True)
 
 
 @app.command()
@@ -30,6 +30,33 @@ def stats(corpus: CorpusSpec, order: OrderOption = ReadingOrder.given, as_json: 
         )
     else:
         _print_statistics(corpus, by_split)
+
+
+@app.command()
+def generate(
+    output: Annotated[Path, typer.Argument(help="File to write: .jsonl or .jsonl.gz.")],
+    count: Annotated[int, typer.Option(min=1, help="Number of receipts.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Number of the first receipt; each number gives one receipt.")] = 0,
+    images: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder for pictures of the receipts, as PNG files.")
+    ] = None,
+) -> None:
+    """Generate synthetic receipts of seven countries with labels and links, for training and tests."""
+    import numpy as np
+
+    from formnet.io.writers import write
+    from formnet.training.synthetic import generate_receipt
+    from formnet.training.synthetic.draw import draw_page
+
+    receipts = (generate_receipt(number) for number in range(seed, seed + count))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    written = write(receipts, output)
+    if images is not None:
+        images.mkdir(parents=True, exist_ok=True)
+        for number in range(seed, seed + count):
+            document = generate_receipt(number)
+            draw_page(document.pages[0], np.random.default_rng(number)).save(images / f"{document.id}.png")
+    typer.echo(f"{written:,} receipts → {output}")
 
 
 @app.command()
