@@ -276,7 +276,7 @@ TRADES: dict[str, Trade] = {
     "grocery": Trade(
         ("Market", "Foods", "Grocery", "Supermarket", "Fresh", "Pantry", "Mart", "Markt", "Marché", "Mercado"),
         {
-            "en": ("BANANAS", "WHOLE MILK 1GAL", "EGGS LARGE DZ", "WHEAT BREAD", "CHEDDAR 8OZ", "GREEK YOGURT", "ORG SPINACH", "GRND BEEF", "PASTA PENNE", "TOMATO SAUCE", "PAPER TOWELS",
+            "en": ("BANANAS", "SKIM MILK 1GAL", "EGGS LARGE DZ", "WHEAT BREAD", "CHEDDAR 8OZ", "GREEK YOGURT", "ORG SPINACH", "GRND BEEF", "PASTA PENNE", "TOMATO SAUCE", "PAPER TOWELS",
                    "OJ NO PULP", "AVOCADO HASS", "CHKN BREAST", "BUTTER UNSLT", "CEREAL OATS", "APPLES GALA", "ICE CREAM VAN", "POTATO CHIPS", "DISH SOAP", "WATER 24PK", "CAT FOOD"),
             "de": ("BIO MILCH 3,5%", "Vollkornbrot", "BANANEN", "EIER 10ER", "Gouda jung", "JOGHURT NAT.", "TOMATEN", "Butter 250g", "MINERALWASSER", "NUDELN", "PFAND 0,25", "Kaffee gem."),
             "fr": ("LAIT 1/2 ECR", "BAGUETTE", "BEURRE DOUX", "POMMES GOLDEN", "YAOURT NAT X8", "JAMBON BLANC", "EAU 6X1,5L", "PATES 500G", "CAFE MOULU"),

@@ -97,8 +97,8 @@ class _Receipt:
 
     def amount(self, cents: int, *, symbol: bool = False) -> str:
         """Format an amount."""
-        whole, rest = divmod(abs(cents), 100)
-        text = f"{whole:,}".replace(",", self.locale.thousands) + f"{self.locale.decimal}{rest:02}"
+        units, rest = divmod(abs(cents), 100)
+        text = f"{units:,}".replace(",", self.locale.thousands) + f"{self.locale.decimal}{rest:02}"
         if symbol:
             text = f"{self.symbol}{text}{self.suffix}"
         return f"-{text}" if cents < 0 else text
