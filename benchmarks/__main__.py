@@ -39,6 +39,7 @@ for command in (
     results.straight_through,
     results.reference_lists,
     results.us_receipts,
+    results.records,
     results.graph_use,
     results.results,
     results.figures,

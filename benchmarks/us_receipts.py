@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 from formnet.datasets.ocr_words import read_images
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.document.values.match import is_attainable, values_match, values_nearly_match
-from formnet.document.values.normalize import normalize_as
+from formnet.document.values.match import is_attainable, values_nearly_match
 from formnet.evaluation.counts import bootstrap_interval, sum_counts
 from formnet.evaluation.fields import count_values
+from formnet.evaluation.records import match_values, output_record
 from formnet.extraction.extractor import Extractor
-from formnet.extraction.fields import FieldOutput, Fields
+from formnet.extraction.fields import Fields
 from formnet.extraction.output import to_output
 from formnet.io.images import image_size
 from formnet.io.ocr import OcrEngine
@@ -31,12 +31,12 @@ def benchmark(model: str, folder: Path, engine: OcrEngine, readings: Path) -> di
     """Score the values of `PATHS` in structured output; a value that is not labeled counts as spurious if found."""
     documents = list(read_images(read_labels(folder), engine, readings))
     extractor = Extractor.from_pretrained(model)
-    results = [find_values(to_output(d, extractor.schema).fields) for d in extractor.annotate(documents)]
+    results = [_find_values(to_output(d, extractor.schema).fields) for d in extractor.annotate(documents)]
     gold = [document.fields for document in documents]
-    counts = [count_values(g, v, _match) for g, v in zip(gold, results, strict=True)]
+    counts = [count_values(g, v, match_values) for g, v in zip(gold, results, strict=True)]
     nearly = [count_values(g, v, _nearly_match) for g, v in zip(gold, results, strict=True)]
     readable = [{name: value for name, value in d.fields.items() if _is_readable(d, value)} for d in documents]
-    oracle = [count_values(g, r, _match) for g, r in zip(gold, readable, strict=True)]
+    oracle = [count_values(g, r, match_values) for g, r in zip(gold, readable, strict=True)]
     return {
         "model": model,
         "engine": engine.name,
@@ -48,16 +48,8 @@ def benchmark(model: str, folder: Path, engine: OcrEngine, readings: Path) -> di
     }
 
 
-def _match(gold: str, predicted: str) -> bool:
-    """Return whether values match; times need not have seconds."""
-    if not _TIME.fullmatch(gold):
-        return values_match(gold, predicted)
-    time = normalize_as(predicted, "time")
-    return time is not None and time.value[:5] == gold[:5]
-
-
 def _nearly_match(gold: str, predicted: str) -> bool:
-    return _match(gold, predicted) or values_nearly_match(gold, predicted)
+    return match_values(gold, predicted) or values_nearly_match(gold, predicted)
 
 
 def _is_readable(document: Document, value: str) -> bool:
@@ -65,7 +57,7 @@ def _is_readable(document: Document, value: str) -> bool:
     if not _TIME.fullmatch(value):
         return is_attainable(document, value)
     texts = document.texts
-    return any(_match(value, " ".join(texts[i : i + length])) for i in range(len(texts)) for length in (1, 2))
+    return any(match_values(value, " ".join(texts[i : i + length])) for i in range(len(texts)) for length in (1, 2))
 
 
 def read_labels(folder: Path) -> Iterator[Document]:
@@ -88,13 +80,7 @@ def _text(value: str | float | None) -> str:
     return f"{value:.2f}" if isinstance(value, float) and value else str(value)
 
 
-def find_values(fields: Fields) -> dict[str, str]:
-    """Return the values at `PATHS`, as text: amounts with cents, dates and times in ISO 8601."""
-    found: dict[str, str] = {}
-    for name, path in PATHS.items():
-        part: Any = fields
-        for key in path.split("."):
-            part = part.get(key) if isinstance(part, Mapping) else None
-        if isinstance(part, FieldOutput) and part.value is not None:
-            found[name] = f"{part.value:.2f}" if isinstance(part.value, float) else str(part.value)
-    return found
+def _find_values(fields: Fields) -> dict[str, str]:
+    """Return the values at `PATHS` by name in the labels."""
+    found = output_record(fields, PATHS.values()).fields
+    return {name: found[path] for name, path in PATHS.items() if path in found}

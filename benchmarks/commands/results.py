@@ -80,6 +80,16 @@ def us_receipts(
     print_json(record)
 
 
+def records(model: Model, corpus: TestCorpus, out: Out = None) -> None:
+    """Score structured output on a corpus with known values: header fields by path, and complete line items."""
+    configure_runtime()
+    from benchmarks.records import benchmark
+
+    record = benchmark(model, corpus)
+    write_results(record, out)
+    print_json(record)
+
+
 def graph_use(
     pairs: Annotated[
         list[str],

@@ -1,14 +1,17 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from formnet.document import Document
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import FieldOutput, plain_values, to_fields
 from formnet.extraction.pretrained import find_model, shipped_models
-from formnet.extraction.schema import Schema
+from formnet.extraction.schema import FieldSchema, Schema
 from linked_receipts import SCHEMA, read_receipt
 
 
@@ -46,6 +49,32 @@ def test_to_fields_unreadable_and_differing_values_are_marked_for_review() -> No
     other = replace(total, words=(0,), score=0.95, value=replace(total.value, value="7.00"))
     fields, _ = to_fields(replace(document, entities=(other, total), links=()), SCHEMA)
     assert (fields["total"].value, fields["total"].review) == (7.0, True)
+
+
+def make_texts(*words: tuple[int, ...]) -> Document:
+    """Return a document with the words "ACME Inc ACME Inc Other", and an entity for each of these word numbers."""
+    builder = DocumentBuilder("a")
+    texts = ["ACME", "Inc", "ACME", "Inc", "Other"]
+    builder.add_page(texts, [[0, 10 * i, 9, 10 * i + 9] for i in range(len(texts))], 60, 60)
+    for number, part in enumerate(words):
+        builder.add_entity("name", part, score=0.9 - 0.1 * number)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "review"),
+    [
+        (((0, 1), (2, 3)), "ACME Inc ACME Inc", False),  # they follow each other
+        (((0,), (2,)), "ACME", False),  # the same text twice
+        (((0,), (4,)), "ACME", True),
+        (((4,), (0,)), "Other", True),
+        (((0,), (1,)), "ACME Inc", False),
+    ],
+)
+def test_to_fields_joins_texts_that_follow_each_other(words: Any, text: str, review: bool) -> None:
+    schema = Schema(fields=(FieldSchema(label="name", path="vendor.name"),))
+    fields, _ = to_fields(make_texts(*words), schema)
+    assert (fields["vendor"]["name"].text, fields["vendor"]["name"].review) == (text, review)
 
 
 def test_schema_load_invalid_file_raises(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from formnet.document import Document, Entity
 from formnet.document.boxes import Box
 from formnet.document.values.normalize import Value
+from formnet.document.values.parse import fold
 from formnet.extraction.checks import Status, run_checks
 from formnet.extraction.references import ReferenceMatch
 from formnet.extraction.schema import Schema, ValueType
@@ -122,13 +123,20 @@ def _to_tree(node: Node, schema: Schema, failed: Collection[tuple[str, tuple[int
 
 
 def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[str, tuple[int, ...]]]) -> FieldOutput:
-    """Convert the entities of one field: the parts of a text are joined; of several values, the surest is taken."""
+    """Convert the entities of one field: of several values, the surest is taken.
+
+    The parts of a text are joined if they follow each other, or are linked to the same item.
+    """
     field = schema.by_label[entities[0].label]
     kind = field.type
     is_doubtful = False
     if kind != "text":
         is_doubtful = len({entity.value.value for entity in entities if entity.value is not None}) > 1
         entities = [max(entities, key=lambda entity: (entity.value is not None, entity.score or 0.0))]
+    elif not field.lists:
+        texts = _adjoining(entities)
+        is_doubtful = len({fold(" ".join(entity.text for entity in part)) for part in texts}) > 1
+        entities = max(texts, key=lambda part: min(entity.score or 0.0 for entity in part))
     text = " ".join(entity.text for entity in entities)
     reference = schema.references.get(field.plain_path)
     value = text if kind == "text" else _typed_value(entities[0].value, kind)
@@ -147,6 +155,17 @@ def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[
         review=value is None or is_doubtful or needs_review,
         reference=None if reference is None else reference.match(text),
     )
+
+
+def _adjoining(entities: Sequence[Entity]) -> list[list[Entity]]:
+    """Group entities that follow each other without a word between them."""
+    groups: list[list[Entity]] = []
+    for entity in sorted(entities, key=lambda entity: entity.words):
+        if groups and groups[-1][-1].words[-1] + 1 == entity.words[0]:
+            groups[-1].append(entity)
+        else:
+            groups.append([entity])
+    return groups
 
 
 def _typed_value(value: Value | None, kind: ValueType) -> int | float | str | None:

@@ -119,6 +119,7 @@ class FineTuning(Run):
     order: Order = "given"
     segment_boxes: bool = False  # replace word boxes by entity boxes, which OCR does not provide: an easier task
     label_all_occurrences: bool = False  # of entered field values; default: only the best match
+    caption_labels: tuple[str, ...] = ()  # labels of keyed-in values whose captions become part of their entities
     day_first: bool | None = None  # whether 03/04/2019 is 3 April in these documents; default: unknown
     loss: Literal["token", "all_tokens", "crf"] | None = None  # default: loss of the checkpoint, or token
     schema_file: Path | None = None  # JSON file that arranges labels in a tree; see docs/training.md

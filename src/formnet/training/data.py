@@ -7,7 +7,7 @@ from hashlib import sha256
 import numpy as np
 
 from formnet.datasets import Corpus, open_corpus, parse_spec
-from formnet.datasets.alignment import with_entities
+from formnet.datasets.alignment import with_captions, with_entities
 from formnet.document import Document, Page
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
@@ -77,6 +77,8 @@ def _union(scheme: TagScheme, other: TagScheme) -> TagScheme:
 def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     corpus = open_corpus(spec, run.order, canonical=run.labels == "canonical")
     documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
+    if run.caption_labels:
+        documents = [with_captions(d, run.caption_labels) if d.fields else d for d in documents]
     scheme = scheme_for(corpus, documents)
     if run.labels == "canonical":
         documents = [replace(document, annotated=frozenset(scheme.entity_types)) for document in documents]
