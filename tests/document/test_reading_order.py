@@ -6,7 +6,7 @@ def form() -> DocumentBuilder:
     builder = DocumentBuilder("form")
     builder.add_page(["right", "left", "below"], [[50, 1, 60, 11], [0, 0, 10, 10], [0, 20, 10, 30]], 100, 100)
     builder.add_page(["second"], [[0, 0, 10, 10]], 100, 100)
-    builder.add_entity("pair", [1, 0])
+    builder.add_entity("pair", [1, 0], key_words=[1])
     return builder
 
 
@@ -14,7 +14,8 @@ def test_reorder_raster_sorts_by_line_and_renumbers_entities() -> None:
     document = reorder(form().build(), "raster")
     assert document.texts == ("left", "right", "below", "second")
     assert document.entities[0].words == (0, 1)
-    assert document.entities[0].text == "left right"
+    assert (document.entities[0].text, document.entities[0].key_text) == ("right", "left")
+    assert document.entities[0].key_words == (0,)
 
 
 def test_reorder_shuffled_is_reproducible_and_stays_within_pages() -> None:

@@ -34,6 +34,11 @@ def reorder(document: Document, order: Order, seed: int = 0) -> Document:
         document,
         pages=tuple(page.take(p) for page, p in zip(document.pages, permutations, strict=True)),
         entities=tuple(
-            replace(entity, words=tuple(new_index[list(entity.words)].tolist())) for entity in document.entities
+            replace(
+                entity,
+                words=tuple(new_index[list(entity.words)].tolist()),
+                key_words=tuple(new_index[list(entity.key_words)].tolist()),
+            )
+            for entity in document.entities
         ),
     )
