@@ -8,10 +8,11 @@ from PIL import Image
 from command_line import run_command, runner
 from formnet.cli import app
 from formnet.datasets.ocr_words import find_images, read_images
+from formnet.datasets.views import TURNED
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError, FormNetError
-from formnet.io.ocr import OcrResult
+from formnet.io.ocr import OcrResult, find_engine
 from paper import picture
 
 
@@ -143,3 +144,28 @@ def test_read_without_images_says_what_to_do(tmp_path: Path) -> None:
     result = runner.invoke(app, ["data", "read", f"jsonl:{corpus}", str(tmp_path / "words.jsonl")])
     assert result.exit_code == 2
     assert "no document with page images. Use --images" in " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.mark.ocr
+@pytest.mark.slow
+def test_read_images_turned_view_reuses_words_as_if_read_again(tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr")
+    folder = tmp_path / "images"
+    folder.mkdir()
+    picture().save(folder / "r0.png")
+    found, engine = find_images(documents(1), folder), find_engine("rapidocr")
+    upright = {d.id: d for d in read_images(found, engine, tmp_path / "upright.jsonl")}
+    for view in TURNED:
+        (fast,) = read_images(found, engine, tmp_path / f"fast-{view}.jsonl", view, upright)
+        (plain,) = read_images(found, engine, tmp_path / f"plain-{view}.jsonl", view)
+        assert plain.texts == fast.texts == upright["r0"].texts
+        assert (plain.boxes == fast.boxes).all()
+        assert (plain.pages[0].rotation + int(view)) % 360 == 0
+
+
+def test_read_images_turned_view_of_engine_without_orientation_is_read(tmp_path: Path) -> None:
+    found = find_images(documents(1), save_images(tmp_path / "images", "r0"))
+    engine = CountingEngine()
+    upright = {d.id: d for d in read_images(found, engine, tmp_path / "upright.jsonl")}
+    (turned,) = read_images(found, engine, tmp_path / "90.jsonl", "90", upright)
+    assert (turned.texts[0], engine.calls) == ("80×60", 2)

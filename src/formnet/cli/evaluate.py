@@ -1,12 +1,15 @@
 """`formnet evaluate`, `evaluate-ocr` and `label`: run a trained model on a corpus."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from formnet.cli.options import AsJson, CorpusSpec, ImageFolder, ImageView, Model, ReadingOrder
 from formnet.cli.results import Orders, Out, configure_runtime, print_json, write_results
+
+if TYPE_CHECKING:
+    from formnet.document import Document
 
 
 def evaluate(
@@ -119,9 +122,12 @@ def evaluate_ocr(
     with TemporaryDirectory() as temporary:
         for name in ocr or [name for name in ENGINES if is_installed(name)]:
             engine, folder = find_engine(name), readings or Path(temporary)
+            upright: dict[str, Document] = {}
             for each in view or [ImageView.upright]:
                 file = folder / f"{name.replace(':', '-')}-{each.value}.jsonl"
-                recognized = list(read_images(documents, engine, file, each.value))
+                recognized = list(read_images(documents, engine, file, each.value, upright))
+                if each is ImageView.upright:
+                    upright = {document.id: document for document in recognized}
                 row = engines.setdefault(name, {"engine": engine.name, "views": {}})
                 row["views"][each.value] = evaluation.score(recognized)
     record = {

@@ -1,12 +1,12 @@
 """Words that an OCR engine reads on the page images of a corpus, in place of the words of the corpus."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import SEEK_END
 from pathlib import Path
 
-from formnet.datasets.views import View, change_view
+from formnet.datasets.views import TURNED, View, change_view
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError, DocumentError
@@ -40,24 +40,52 @@ def find_images(documents: Iterable[Document], folder: Path | None) -> list[Docu
 
 
 def read_images(
-    documents: Iterable[Document], engine: OcrEngine, output: Path, view: View = "upright"
+    documents: Iterable[Document],
+    engine: OcrEngine,
+    output: Path,
+    view: View = "upright",
+    upright: Mapping[str, Document] | None = None,
 ) -> Iterator[Document]:
     """Yield each document with the words that an engine reads, its field values, and neither entities nor links.
 
     Documents are appended to `output` as they are read, and those already in the file are not read again. A file holds
     the readings of one engine and view.
+
+    Args:
+        documents: Documents with page images.
+        engine: The engine.
+        output: JSONL file for the readings.
+        view: Transformation of the images before they are read.
+        upright: Readings of the upright images by document ID. An engine that sets a turned image exactly upright reads
+            the same pixels again, so these words are used and only its orientation is determined.
     """
     stored = {document.id: document for document in _stored_documents(output, engine)}
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("a", encoding="utf-8") as file:
         for document in documents:
             if document.id not in stored:
-                recognized = _read_document(document, engine, view)
+                same = (upright or {}).get(document.id)
+                is_upright = same is not None and not any(page.rotation for page in same.pages)
+                if same is not None and is_upright and _is_set_upright(document, engine, view):
+                    recognized = replace(same, pages=tuple(replace(page, image=None) for page in same.pages))
+                else:
+                    recognized = _read_document(document, engine, view)
                 file.write(json.dumps(recognized.to_json(), ensure_ascii=False, separators=(",", ":")) + "\n")
                 file.flush()
                 stored[document.id] = recognized
             # Rules for glued words and field values may be newer than the file.
             yield replace(split_glued_words(stored[document.id]), fields=document.fields)
+
+
+def _is_set_upright(document: Document, engine: OcrEngine, view: View) -> bool:
+    """Return whether an engine that determines the orientation first turns every page of a document exactly back."""
+    find_rotation = getattr(engine, "find_rotation", None)
+    if find_rotation is None or view not in TURNED:
+        return False
+    return all(
+        (find_rotation(change_view(load_page_image(replace(page, rotation=0)), view, "")) + int(view)) % 360 == 0
+        for page in document.pages
+    )
 
 
 def _read_document(document: Document, engine: OcrEngine, view: View) -> Document:

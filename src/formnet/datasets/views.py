@@ -10,6 +10,8 @@ from formnet.io.images import turn
 
 #: How a page is seen: turned clockwise by a multiple of 90 degrees, tilted by up to `MAX_TILT` degrees, or from a side.
 View = Literal["upright", "90", "180", "270", "tilted", "perspective"]
+#: Views that are turned without loss.
+TURNED: tuple[View, ...] = ("90", "180", "270")
 
 MAX_TILT = 10.0
 #: How far the corners move in perspective, as a share of the page's width and height.

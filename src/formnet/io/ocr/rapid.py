@@ -73,7 +73,7 @@ class Engine:
             with self._lock:
                 try:
                     result = self._engine(pixels, return_word_box=True)
-                except _NotUprightError as found:
+                except _OrientationFound as found:
                     rotation = found.rotation
                     pixels = np.ascontiguousarray(np.rot90(pixels, -rotation // 90))  # counterclockwise turns
                     with self._engine.accept_any_orientation():
@@ -85,9 +85,19 @@ class Engine:
         words = list(_iter_words(result))
         return OcrResult([w[0] for w in words], [w[1] for w in words], [w[2] for w in words], rotation)
 
+    def find_rotation(self, image: Image.Image) -> int:
+        """Return by how many degrees an image must be turned clockwise to be upright, without reading its words."""
+        pixels = np.asarray(image.convert("RGB"))[:, :, ::-1]
+        with self._lock, self._engine.stop_before_recognition():
+            try:
+                self._engine(pixels, return_word_box=True)
+            except _OrientationFound as found:
+                return found.rotation
+        return 0
 
-class _NotUprightError(Exception):
-    """The image lies on its side or upside down."""
+
+class _OrientationFound(Exception):  # noqa: N818
+    """The orientation of an image, which ends its processing before recognition."""
 
     def __init__(self, rotation: int) -> None:
         super().__init__(rotation)
@@ -101,6 +111,7 @@ def _orientation_aware_class() -> Any:
 
     class OrientationAwareRapidOCR(RapidOCR):
         checks_orientation = True
+        stops_if_upright = False
         quads: Any = None
 
         def detect_and_crop(self, *args: Any) -> Any:
@@ -113,8 +124,8 @@ def _orientation_aware_class() -> Any:
             if self.checks_orientation and self.quads is not None and result.cls_res is not None:
                 is_reversed = np.array([label == "180" for label, _ in result.cls_res], np.bool_)
                 rotation = find_rotation(np.asarray(self.quads, np.float64), is_reversed)
-                if rotation:
-                    raise _NotUprightError(rotation)
+                if rotation or self.stops_if_upright:
+                    raise _OrientationFound(rotation)
             return images, result
 
         @contextmanager
@@ -124,6 +135,14 @@ def _orientation_aware_class() -> Any:
                 yield
             finally:
                 self.checks_orientation = True
+
+        @contextmanager
+        def stop_before_recognition(self) -> Iterator[None]:
+            self.stops_if_upright = True
+            try:
+                yield
+            finally:
+                self.stops_if_upright = False
 
     return OrientationAwareRapidOCR
 
