@@ -75,7 +75,7 @@ def extract(
     ] = 120,
     memory_per_document: Annotated[
         int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
-    ] = "1536MiB",  # type: ignore[assignment] # the parser converts it
+    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
 ) -> None:
     """Extract fields from documents. Exits with status 1 if a file could not be read."""
     configure_runtime()

@@ -49,7 +49,7 @@ class IsolationLimits:
     """Limits on reading one document."""
 
     timeout: float = 120.0  # seconds
-    memory: int = 3 * 2**29  # bytes that the process may grow by; on Linux only
+    memory: int = 2 * 2**30  # bytes that the process may grow by; on Linux only
     per_page: bool = True  # whether the timeout starts again after each page that OCR has read
 
 

@@ -42,11 +42,11 @@ def test_find_rotation_long_lines_decide() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not all(map(find_spec, ("rapidocr", *RAPIDOCR_RUNTIMES))), reason="needs both libraries")
 def test_engine_runtimes_read_the_same_words() -> None:
-    by_default, other = rapid.Engine(), find_engine("rapidocr:openvino")
-    assert by_default.runtime == "onnxruntime"
-    assert getattr(other, "runtime", None) == "openvino"
+    by_default, other = rapid.Engine(), find_engine("rapidocr:onnxruntime")
+    assert by_default.runtime == "openvino"
+    assert getattr(other, "runtime", None) == "onnxruntime"
     image = picture()
-    expected, result = by_default.read(image), pickle.loads(pickle.dumps(other)).read(image)
+    expected, result = other.read(image), pickle.loads(pickle.dumps(by_default)).read(image)
     assert result.texts == expected.texts
     assert len(result.texts) > 3
     assert np.allclose(result.boxes, expected.boxes, atol=2)
@@ -59,7 +59,7 @@ def test_engine_runtimes_read_the_same_words() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO")
 def test_isolated_reader_openvino_reads_within_memory_limit(examples: Path) -> None:
-    with IsolatedReader("rapidocr:openvino") as reader:
+    with IsolatedReader("rapidocr") as reader:
         document, _ = reader.read_one(examples / "receipt.jpg", images=False)
     assert len(document.texts) > 50
 
@@ -79,13 +79,15 @@ def test_has_matching_shape_recognizes_stale_results(inputs: tuple[int], output:
     assert has_matching_shape(inputs, output) == fits
 
 
-def test_engine_without_onnxruntime_uses_openvino(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rapid, "find_spec", lambda name: None if name == "onnxruntime" else name)
-    assert rapid.Engine().runtime == "openvino"
-    with pytest.raises(OcrError, match=r"needs onnxruntime. Run pip install 'formnet\[ocr\]'"):
-        rapid.Engine("onnxruntime")
-    monkeypatch.setattr(rapid, "find_spec", lambda _: None)
+def test_engine_without_openvino_uses_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rapid, "find_spec", lambda name: None if name == "openvino" else name)
+    assert rapid.Engine().runtime == "onnxruntime"
     with pytest.raises(OcrError, match=r"needs openvino. Run pip install openvino\."):
         rapid.Engine("openvino")
+    monkeypatch.setattr(rapid, "find_spec", lambda _: None)
+    with pytest.raises(OcrError, match=r"needs onnxruntime. Run pip install onnxruntime\."):
+        rapid.Engine("onnxruntime")
+    with pytest.raises(OcrError, match=r"needs openvino or onnxruntime. Run pip install 'formnet\[ocr\]'"):
+        rapid.Engine()
     monkeypatch.setattr("formnet.io.ocr.find_spec", lambda name: None if name in RAPIDOCR_RUNTIMES else name)
     assert not is_installed("rapidocr")

@@ -28,7 +28,7 @@ class BuiltinEngine(NamedTuple):
 
 
 #: Libraries that can run the models of RapidOCR, in order of preference. OpenVINO is faster and needs more memory.
-RAPIDOCR_RUNTIMES = ("onnxruntime", "openvino")
+RAPIDOCR_RUNTIMES = ("openvino", "onnxruntime")
 #: Built-in engines by name, in order of preference.
 ENGINES = {
     "rapidocr": BuiltinEngine(
@@ -76,7 +76,7 @@ class NoEngineError(OcrError):
 def find_engine(name: str = "auto") -> OcrEngine:
     """Return an engine, created once per process.
 
-    `auto` selects the first installed engine. Other names are `rapidocr`, `rapidocr:openvino` for the library that
+    `auto` selects the first installed engine. Other names are `rapidocr`, `rapidocr:onnxruntime` for the library that
     runs its models, `tesseract`, `tesseract:deu+eng` for languages, and `module:Class` for a custom engine.
     """
     name = resolve_engine_name(name)

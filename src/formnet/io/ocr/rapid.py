@@ -1,6 +1,6 @@
 """RapidOCR engine: text detection and recognition with the models of the `rapidocr` package.
 
-onnxruntime runs them, or OpenVINO on request, which is faster but takes more memory.
+OpenVINO runs them where it is installed, otherwise onnxruntime, which is slower but takes less memory.
 """
 
 import os
@@ -38,7 +38,7 @@ class Engine:
         choices = RAPIDOCR_RUNTIMES if runtime is None else (runtime,)
         installed = [name for name in choices if find_spec(name) is not None]
         if not installed:
-            package = "openvino" if runtime == "openvino" else "'formnet[ocr]'"
+            package = runtime or "'formnet[ocr]'"
             raise OcrError(f"RapidOCR needs {' or '.join(choices)}. Run pip install {package}.")
         self.runtime = installed[0]
         self._lock = Lock()  # RapidOCR keeps per-call options on the instance
