@@ -55,9 +55,10 @@ def ocr_cost(
     cold_starts: Annotated[
         int, typer.Option(min=0, help="Runs of formnet extract per engine; the fastest counts.")
     ] = 2,
+    requests: Annotated[int, typer.Option(min=0, help="Requests per engine to a warm service.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the cost of OCR engines; OMP_NUM_THREADS limits the cores of one page."""
+    """Measure the cost of OCR engines with one thread, and the time of one photo with all cores."""
     from benchmarks.ocr_cost import benchmark
     from formnet.io.file_types import detect_file_type
     from formnet.io.readers import find_files
@@ -65,7 +66,7 @@ def ocr_cost(
     images = [file for file in find_files(folder) if detect_file_type(file) == "image"][:pages]
     if not images:
         raise typer.BadParameter(f"{folder}: no images found. Use a folder with JPEG, PNG, TIFF or WebP files.")
-    result = benchmark(images, cold_starts)
+    result = benchmark(images, cold_starts, requests)
     if as_json:
         print_json(result, pages=pages)
         return

@@ -213,11 +213,17 @@ def hostile_folder(record: dict[str, Any]) -> str:
 
 def ocr_cost(record: dict[str, Any]) -> str:
     """Tabulate the cost of OCR by engine."""
-    rows: list[tuple[str, ...]] = [("engine", "core-seconds per page", "seconds per page", "one page, cold start")]
+    rows: list[tuple[str, ...]] = [
+        ("engine", "core-seconds per page", "one photo, cold start", "one photo, warm service")
+    ]
     for row in record["rows"]:
-        seconds = (row["seconds_per_page"], row["cold_seconds"])
+        seconds = (row["cold_seconds"], row.get("service_seconds"))
         rows.append(
-            (f"`{row['engine']}`", f"{row['core_seconds_per_page']:.2f}", *(f"{value:.1f} s" for value in seconds))
+            (
+                f"`{row['engine']}`",
+                f"{row['core_seconds_per_page']:.2f}",
+                *("–" if value is None else f"{value:.1f} s" for value in seconds),
+            )
         )
     same = f"same words on {record['same_text']} of {record['pages']} pages"
     return table(rows) + f"\nOpenVINO ÷ onnxruntime: {record['ratio_to_onnxruntime']:.2f}; {same}.\n"
