@@ -4,46 +4,69 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formnet.datasets import open_corpus
-from formnet.datasets.einvoices import ITEM_FIELDS, EInvoices
+from formnet.datasets.einvoices import EInvoices
 from formnet.document import Document
 from formnet.evaluation.records import Record, labeled_record, output_record, score_records
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import to_fields
-from formnet.extraction.schema import Schema
+from formnet.extraction.schema import FieldSchema, Schema
 
 #: Fields that a bookkeeper needs from every invoice.
 KEY_FIELDS = ("invoice_number", "invoice_date", "total", "vendor.name")
 
 
 def benchmark(model: str, spec: str) -> dict[str, Any]:
-    """Score header fields, the key fields among them, and items; for e-invoices, also by language."""
+    """Score header fields, the key fields of invoices among them, and items; for e-invoices, also by language.
+
+    Without links, items cannot be put together; their values are scored one by one.
+    """
     extractor = Extractor.from_pretrained(model)
     corpus = open_corpus(spec, canonical=True)
     documents = list(corpus)
-    paths, items = find_paths(extractor.schema, corpus.entity_types)
+    header, items = find_paths(corpus.entity_types)
+    groups = [""] * len(documents)
     if isinstance(corpus, EInvoices):
         parts = [record for split in corpus.splits for record in corpus.records(split)]
         gold = [Record(part.fields, part.items) for part in parts]
         groups = [part.language for part in parts]
-        items = tuple(ITEM_FIELDS)
     else:
-        gold = [labeled_record(document, extractor.schema, paths, items) for document in documents]
-        groups = [""] * len(documents)
-    predicted = predict_records(extractor, documents, paths, items)
-    result = {"model": model, "corpus": spec, **score(gold, predicted)}
+        schema = canonical_schema(corpus.entity_types)
+        gold = [labeled_record(document, schema, header, items) for document in documents]
+    predicted = predict_records(extractor, documents, header, items)
+    if not any(document.links for document in documents):
+        gold, predicted = ([split_items(record) for record in part] for part in (gold, predicted))
+    result = {"model": model, "corpus": spec, **score(gold, predicted, items)}
     if len({*groups}) > 1:
         result["by_language"] = {
-            name: score(_take(gold, groups, name), _take(predicted, groups, name)) for name in sorted({*groups})
+            name: score(_take(gold, groups, name), _take(predicted, groups, name), items) for name in sorted({*groups})
         }
     return result
 
 
-def find_paths(schema: Schema, labels: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the paths of header fields that a corpus has, and the names of values in its items."""
-    fields = [schema.by_label[label] for label in labels if label in schema.by_label]
-    header = [field.path for field in fields if not any(segment.is_list for segment in field.segments)]
-    items = [field.path.removeprefix("line_items[].") for field in fields if field.path.startswith("line_items[].")]
-    return list(dict.fromkeys(header)), tuple(name for name in items if "." not in name and "[" not in name)
+def find_paths(labels: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the canonical labels of header fields, and the names of values in items."""
+    header = [label for label in labels if not label.startswith(("line_items.", "voided_items.", "payments."))]
+    items = [label.removeprefix("line_items.") for label in labels if label.startswith("line_items.")]
+    return header, [name for name in items if "." not in name]
+
+
+def canonical_schema(labels: Sequence[str]) -> Schema:
+    """Return a schema that arranges canonical labels by their names, as text."""
+    return Schema(
+        fields=tuple(
+            FieldSchema(
+                label=label,
+                path=label.replace("line_items.", "line_items[].").replace("modifiers.", "modifiers[]."),
+                anchor=label.endswith(".description"),
+            )
+            for label in labels
+        )
+    )
+
+
+def split_items(record: Record) -> Record:
+    """Return the record with an item for each value of an item."""
+    return Record(record.fields, [{name: value} for item in record.items for name, value in item.items()])
 
 
 def predict_records(
@@ -54,9 +77,11 @@ def predict_records(
     return [output_record(to_fields(document, extractor.schema)[0], paths, items) for document in annotated]
 
 
-def score(gold: Sequence[Record], predicted: Sequence[Record]) -> dict[str, Any]:
-    """Score all header fields and items, and the key fields of invoices alone."""
+def score(gold: Sequence[Record], predicted: Sequence[Record], item_names: Sequence[str] = ()) -> dict[str, Any]:
+    """Score all header fields and items, single values of items by name, and the key fields of invoices alone."""
     result = score_records(gold, predicted)
+    values = {name: [[_item_values(r, name) for r in part] for part in (gold, predicted)] for name in item_names}
+    result["item_values"] = {name: score_records(*parts).get("items") for name, parts in values.items()}
     key = score_records([_key_fields(g) for g in gold], [_key_fields(p) for p in predicted])
     if key["gold"]:
         result["key_fields"] = {name: key[name] for name in ("precision", "recall", "f1", "gold", "interval")}
@@ -66,6 +91,10 @@ def score(gold: Sequence[Record], predicted: Sequence[Record]) -> dict[str, Any]
 def _key_fields(record: Record) -> Record:
     fields: Mapping[str, str] = record.fields
     return Record({name: value for name, value in fields.items() if name in KEY_FIELDS})
+
+
+def _item_values(record: Record, name: str) -> Record:
+    return Record({}, [{name: item[name]} for item in record.items if name in item])
 
 
 def _take(records: Sequence[Record], groups: Sequence[str], group: str) -> list[Record]:

@@ -90,6 +90,29 @@ def records(model: Model, corpus: TestCorpus, out: Out = None) -> None:
     print_json(record)
 
 
+def real_invoices(
+    model: Model,
+    samples: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Folder with sample invoices.")],
+    invoice2data: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="Folder with the PDF and JSON files of invoice2data.")
+    ],
+    values: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="JSON file with the values of the samples.")
+    ] = Path("tests/sample_invoices.json"),
+    ocr: Ocr = "rapidocr",
+    out: Out = None,
+) -> None:
+    """Score structured output on real invoices, and list the values that came out wrong."""
+    configure_runtime()
+    from benchmarks.real_invoices import benchmark, read_invoice2data, read_samples
+    from formnet.io.ocr import find_engine
+
+    files = {"samples": read_samples(samples, values), "invoice2data": read_invoice2data(invoice2data)}
+    record = benchmark(model, files, find_engine(ocr))
+    write_results(record, out)
+    print_json(record)
+
+
 def graph_use(
     pairs: Annotated[
         list[str],

@@ -19,6 +19,7 @@ def field(value: float | str | None, text: str = "") -> FieldOutput:
 
 def test_match_values_time_needs_no_seconds() -> None:
     assert match_values("20:14:00", "8:14 PM")
+    assert match_values("8:14PM", "20:14:00")
     assert not match_values("20:14:00", "8:14")
 
 

@@ -17,7 +17,7 @@ from formnet.evaluation.fields import count_values
 from formnet.extraction.fields import FieldOutput, Fields, to_fields
 from formnet.extraction.schema import Schema
 
-_TIME = re.compile(r"\d\d:\d\d:\d\d")
+_TIME = re.compile(r"\d{1,2}:\d\d(:\d\d)?\s*([ap]\.?m\.?)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ def match_values(gold: str, predicted: str) -> bool:
     """Return whether values match; times need not have seconds."""
     if not _TIME.fullmatch(gold):
         return values_match(gold, predicted)
-    time = normalize_as(predicted, "time")
-    return time is not None and time.value[:5] == gold[:5]
+    right, found = (normalize_as(text, "time") for text in (gold, predicted))
+    return right is not None and found is not None and right.value[:5] == found.value[:5]
 
 
 def output_record(fields: Fields, paths: Iterable[str], item_names: Iterable[str] = ()) -> Record:

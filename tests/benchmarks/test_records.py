@@ -1,0 +1,47 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import app
+from benchmarks.real_invoices import read_invoice2data, read_samples
+from benchmarks.records import find_paths
+from command_line import run_for_stdout
+from formnet.extraction.schema import Schema
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = Schema.read(ROOT / "configs/schemas/invoices.json")
+
+
+def test_find_paths_separates_header_from_items() -> None:
+    labels = ("vendor.name", "total", "line_items.total", "line_items.description", "line_items.modifiers.total")
+    assert find_paths(labels) == (["vendor.name", "total"], ["total", "description"])
+
+
+def test_sample_invoices_have_fields_of_the_schema() -> None:
+    labels = set(SCHEMA.by_label)
+    files = read_samples(Path("samples"), ROOT / "tests/sample_invoices.json")
+    assert len(files) == 9
+    for _, record in files:
+        assert set(record.fields) <= labels
+        assert {f"line_items.{name}" for item in record.items for name in item} <= labels
+
+
+def test_read_invoice2data_takes_key_values(data: Path) -> None:
+    files = {file.path.stem: file.record.fields for file in read_invoice2data(data / "invoice2data")}
+    assert len(files) == 11
+    assert files["QualityHosting"] == {
+        "vendor.name": "QualityHosting AG",
+        "invoice_number": "30064443",
+        "invoice_date": "2014-05-07",
+        "subtotal": "34.73",
+        "total": "34.73",
+    }
+
+
+@pytest.mark.slow
+def test_records_scores_fields_and_items(data: Path) -> None:
+    result = json.loads(run_for_stdout("records", "receipts", f"wildreceipt:{data}/wildreceipt@test", app=app))
+    assert result["documents"] == 472
+    assert result["per_type"]["total"]["gold"] > 400
+    assert 0 <= result["f1"] <= 1
