@@ -19,7 +19,7 @@ RUN pip install "$TORCH"
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install '.[ocr,onnx,scale]' "$RAY" s3fs gcsfs adlfs
+RUN pip install '.[ocr,onnx,scale,watch]' "$RAY" s3fs gcsfs adlfs
 
 FROM python:3.12-slim-bookworm
 # libgl1 and libglib2.0-0 for OpenCV (RapidOCR); g++ to compile attention for long documents; wget for KubeRay.

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from formnet.cli import bulk, calibrate, data, doctor, evaluate, experiments, extract, models, serve, train, view
+from formnet.cli import bulk, calibrate, data, doctor, evaluate, experiments, extract, models, serve, train, view, watch
 
 app = typer.Typer(
     name="formnet",
@@ -19,6 +19,7 @@ for command in (
     models.export,
     doctor.doctor,
     serve.serve,
+    watch.watch,
     train.train,
     train.pretrain,
     evaluate.evaluate,

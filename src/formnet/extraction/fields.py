@@ -95,6 +95,17 @@ def to_fields(document: Document, schema: Schema) -> tuple[Fields, list[CheckOut
     return _to_tree(root, schema, failed), checks
 
 
+def parse_fields(fields: Any) -> Any:
+    """Parse the JSON of fields: those in groups and lists become `FieldOutput`."""
+    if isinstance(fields, list):
+        return [parse_fields(item) for item in fields]
+    if not isinstance(fields, dict):
+        return fields
+    if fields.keys() >= {"value", "text", "words"}:
+        return FieldOutput.model_validate(fields)
+    return {name: parse_fields(item) for name, item in fields.items()}
+
+
 def plain_values(fields: Any) -> Any:
     """Reduce fields to their values."""
     if isinstance(fields, FieldOutput):

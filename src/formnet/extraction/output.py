@@ -1,13 +1,14 @@
 """The output record: one pydantic model that JSON, tables, Arrow schema and OpenAPI derive from."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from formnet.document import Document, Entity
 from formnet.document.values.conventions import find_currency, infer_day_first
 from formnet.document.values.normalize import Value
-from formnet.extraction.fields import CheckOutput, Fields, to_fields
+from formnet.extraction.fields import CheckOutput, Fields, parse_fields, to_fields
 from formnet.extraction.schema import Schema
 
 Box = tuple[float, float, float, float]
@@ -77,6 +78,11 @@ def to_output(document: Document, schema: Schema) -> DocumentOutput:
         ],
         entities=to_entities(document),
     )
+
+
+def parse_output(data: Mapping[str, Any]) -> DocumentOutput:
+    """Parse the JSON of a document's output."""
+    return DocumentOutput.model_validate({**data, "fields": parse_fields(data["fields"])})
 
 
 def to_entities(document: Document) -> list[EntityOutput]:

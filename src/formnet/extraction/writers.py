@@ -52,15 +52,20 @@ class JsonWriter:
 class CsvWriter:
     """Write one row per document and, to another file, one row per item."""
 
-    def __init__(self, file: TextIO, schema: Schema, items: TextIO | None = None) -> None:
+    def __init__(self, file: TextIO, schema: Schema, items: TextIO | None = None, *, header: bool = True) -> None:
+        """Write to files; without a header, rows are added to those that the files have."""
         self.file, self.schema, self.items = file, schema, items
-        csv.writer(file).writerow(document_columns(schema))
-        if items is not None:
-            csv.writer(items).writerow(item_columns(schema))
+        if header:
+            csv.writer(file).writerow(document_columns(schema))
+            if items is not None:
+                csv.writer(items).writerow(item_columns(schema))
 
     def write(self, document: Document) -> None:
         """Write one document."""
-        output = to_output(document, self.schema)
+        self.write_output(to_output(document, self.schema))
+
+    def write_output(self, output: DocumentOutput) -> None:
+        """Write the output of one document."""
         _write_row(self.file, document_row(output, self.schema))
         if self.items is not None:
             for row in item_rows(output, self.schema):
@@ -94,7 +99,10 @@ class XlsxWriter:
 
     def write(self, document: Document) -> None:
         """Write one document."""
-        output = to_output(document, self.schema)
+        self.write_output(to_output(document, self.schema))
+
+    def write_output(self, output: DocumentOutput) -> None:
+        """Write the output of one document."""
         self.documents.add(document_row(output, self.schema))
         if self.items is not None:
             for row in item_rows(output, self.schema):

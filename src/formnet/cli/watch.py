@@ -1,0 +1,98 @@
+"""`formnet watch`: extract the fields of files as they appear in a folder."""
+
+import signal
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from formnet.cli.options import DayFirst, MinScore, Ocr, References, parse_size
+from formnet.cli.results import configure_runtime
+from formnet.errors import SettingsError
+
+if TYPE_CHECKING:
+    from formnet.extraction.output import DocumentOutput
+
+
+class TableOption(StrEnum):
+    """Formats of the tables of all results."""
+
+    csv = "csv"
+    xlsx = "xlsx"
+
+
+def watch(
+    inbox: Annotated[Path, typer.Argument(metavar="IN", help="Folder to watch.")],
+    outbox: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for results; created if it does not exist.")],
+    model: Annotated[
+        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
+    ] = "receipts",
+    ocr: Ocr = "auto",
+    table: Annotated[TableOption, typer.Option(help="Format of the tables of all results.")] = TableOption.csv,
+    settle: Annotated[
+        float, typer.Option(min=0, help="Seconds without a change after which a file is complete.")
+    ] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Process the files in the folder, and exit.")] = False,
+    poll: Annotated[
+        bool, typer.Option("--poll", help="Look for new files instead of waiting for events, for network drives.")
+    ] = False,
+    min_score: MinScore = 0.0,
+    day_first: DayFirst = None,
+    reference: References = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
+    ] = 120,
+    memory_per_document: Annotated[
+        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
+    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
+) -> None:
+    """Extract the fields of each file that appears in a folder, once.
+
+    Results are JSON files and tables in OUT. Files are moved to IN/done, or to IN/failed with the reason.
+    """
+    configure_runtime()
+    try:
+        import watchfiles  # noqa: F401
+    except ImportError as error:
+        raise SettingsError("watching a folder needs another package. Run pip install 'formnet[watch]'.") from error
+    from formnet.document import Document
+    from formnet.io.isolation import IsolatedReader, IsolationLimits
+    from formnet.scale.hot_folder import HotFolder
+    from formnet.scale.watch import Tables
+    from formnet.scale.watch import watch as watch_folder
+
+    folder = HotFolder(inbox, outbox, settle)
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    with folder.lock(), IsolatedReader(ocr, isolation=IsolationLimits(timeout, memory_per_document)) as reader:
+        from formnet.extraction.extractor import Extractor
+        from formnet.extraction.output import to_output
+
+        extractor = Extractor.from_pretrained(
+            model, min_score=min_score, day_first=day_first, references=reference or ()
+        )
+
+        def extract(path: Path) -> "list[DocumentOutput]":
+            documents = []
+            for document in reader.read_each(path):
+                if not isinstance(document, Document):
+                    raise document
+                extractor.count_tokens(document)  # raises if the document is too long
+                name = path.name if document.id == str(path) else f"{path.name}#{document.id}"
+                documents.append(replace(document, id=name.replace(str(path), "")))
+            return [to_output(document, extractor.schema) for document in extractor.annotate(documents)]
+
+        typer.echo(f"watching {inbox} with model {model}; stop with Ctrl-C", err=True)
+        watch_folder(
+            folder,
+            Tables(folder, extractor.schema, table.value),
+            extract,
+            lambda path, message: typer.echo(f"{path}: {message}"),
+            stop,
+            once=once,
+            poll=poll,
+        )

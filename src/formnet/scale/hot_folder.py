@@ -1,0 +1,164 @@
+"""A hot folder: each file that appears in it is processed once, and moved to `done` or `failed`.
+
+A file is claimed by moving it to the hidden folder `.working`, which is atomic, and keeps this name. Its result is a
+JSON file of the same name in the output folder, written atomically. Then it is moved to `done`. A process that is
+killed leaves files in `.working`: those with a result are moved to `done`, the others are processed again.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from formnet.errors import SettingsError
+from formnet.extraction.output import DocumentOutput, parse_output
+from formnet.io.writers import atomic_write
+
+#: Suffixes of files that are still being written by browsers, scanners and copy programs.
+PARTIAL_SUFFIXES = (".part", ".partial", ".tmp", ".crdownload", ".download", ".swp", "~")
+#: Processes that may end while they process a file, before it counts as failed.
+MAX_ATTEMPTS = 3
+
+
+class _Observation(NamedTuple):
+    """The size and time of a file, and since when it has them."""
+
+    size: int
+    modified: int
+    since: float
+
+
+class HotFolder:
+    """Files in `inbox`, which are moved to its folders `done` and `failed`, and results in `outbox`."""
+
+    def __init__(self, inbox: Path, outbox: Path, settle: float = 2.0) -> None:
+        """Open a hot folder; a file is complete if it has not changed for `settle` seconds."""
+        if not inbox.is_dir():
+            raise SettingsError(f"{inbox}: is not a folder. Create it first.")
+        if outbox.resolve().is_relative_to(inbox.resolve()):
+            raise SettingsError(f"{outbox}: lies in {inbox}, so results would be processed. Use another folder.")
+        self.inbox, self.outbox, self.settle = inbox, outbox, settle
+        self.working, self.done, self.failed = inbox / ".working", inbox / "done", inbox / "failed"
+        for folder in (outbox, self.working, self.done, self.failed):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._observed: dict[Path, _Observation] = {}
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Raise `SettingsError` if another process uses the folder; the lock ends with the process."""
+        with (self.working / ".lock").open("wb") as file:
+            if sys.platform != "win32":
+                import fcntl
+
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise SettingsError(f"{self.inbox}: another process watches it. Stop it first.") from error
+            yield
+
+    def find_ready(self) -> list[Path]:
+        """Return the files that have not changed for some time, oldest first; others become ready later."""
+        now = monotonic()
+        observed: dict[Path, _Observation] = {}
+        ready: list[tuple[int, Path]] = []
+        for entry in os.scandir(self.inbox):
+            path = Path(entry.path)
+            if entry.name.startswith(".") or entry.name.lower().endswith(PARTIAL_SUFFIXES):
+                continue
+            try:
+                if not entry.is_file(follow_symlinks=False):
+                    continue
+                status = path.stat()
+            except OSError:  # it was moved or removed meanwhile
+                continue
+            before = self._observed.get(path)
+            is_same = before is not None and (before.size, before.modified) == (status.st_size, status.st_mtime_ns)
+            observed[path] = before if before and is_same else _Observation(status.st_size, status.st_mtime_ns, now)
+            if now - observed[path].since >= self.settle:
+                ready.append((status.st_mtime_ns, path))
+        self._observed = observed
+        return [path for _, path in sorted(ready)]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no file was in the folder when it was last looked at."""
+        return not self._observed
+
+    def claim(self, path: Path) -> Path | None:
+        """Move a file to `.working` under a name that no other file has; None if it is gone or cannot be moved yet."""
+        target = self.working / self._free_name(path.name)
+        try:
+            path.replace(target)
+        except OSError:  # gone, or still open on Windows
+            return None
+        self._observed.pop(path, None)
+        return target
+
+    def _free_name(self, name: str) -> str:
+        stem, suffix = os.path.splitext(name)  # noqa: PTH122 - a name may be all suffix
+        number, candidate = 1, name
+        while self._is_used(candidate):
+            number += 1
+            candidate = f"{stem}-{number}{suffix}"
+        return candidate
+
+    def _is_used(self, name: str) -> bool:
+        folders = (self.working, self.done, self.failed)
+        return self.result_file(name).exists() or any((folder / name).exists() for folder in folders)
+
+    def find_unfinished(self) -> list[Path]:
+        """Return the claimed files that an earlier process left."""
+        return sorted(path for path in self.working.iterdir() if not path.name.startswith("."))
+
+    def count_attempt(self, path: Path) -> int:
+        """Record that a claimed file is being processed; return how many times it has been, this one included."""
+        file = self._attempts_file(path)
+        attempts = (int(file.read_text() or 0) if file.exists() else 0) + 1
+        file.write_text(str(attempts))
+        return attempts
+
+    def _attempts_file(self, path: Path) -> Path:
+        return self.working / f".{path.name}.attempts"
+
+    def result_file(self, name: str) -> Path:
+        """Return the file for the result of a claimed file."""
+        return self.outbox / f"{name}.json"
+
+    def write_result(self, path: Path, outputs: Sequence[DocumentOutput]) -> None:
+        """Write the result of a claimed file."""
+        with atomic_write(self.result_file(path.name)) as part:
+            data = [output.model_dump(mode="json") for output in outputs]
+            part.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+    def read_results(self) -> Iterator[DocumentOutput]:
+        """Yield the documents of all results, oldest first."""
+        for file in sorted(self.outbox.glob("*.json"), key=lambda file: (file.stat().st_mtime_ns, file.name)):
+            try:
+                outputs = [parse_output(data) for data in json.loads(file.read_text(encoding="utf-8"))]
+            except (ValueError, TypeError, LookupError) as error:
+                raise SettingsError(f"{file}: is not a result of this command. Move it to another folder.") from error
+            yield from outputs
+
+    def has_result(self, path: Path) -> bool:
+        """Return whether a claimed file has a result."""
+        return self.result_file(path.name).exists()
+
+    def complete(self, path: Path) -> Path:
+        """Move a claimed file to `done`."""
+        return self._move(path, self.done)
+
+    def fail(self, path: Path, reason: str) -> Path:
+        """Move a claimed file to `failed`, with the reason in a text file next to it."""
+        with atomic_write(self.failed / f"{path.name}.txt") as part:
+            part.write_text(reason + "\n", encoding="utf-8")
+        return self._move(path, self.failed)
+
+    def _move(self, path: Path, folder: Path) -> Path:
+        target = folder / path.name
+        path.replace(target)
+        self._attempts_file(path).unlink(missing_ok=True)
+        return target
