@@ -73,7 +73,7 @@ def test_readme_block_runs(language: str, block: str, checkout: Path) -> None:
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize(("page", "config"), [("training", "example"), ("tutorial", "invoices")])
+@pytest.mark.parametrize(("page", "config"), [("training", "example"), ("tutorial", "tutorial")])
 def test_docs_yaml_block_equals_config_file(page: str, config: str) -> None:
     shown = next(block for language, block in blocks(f"docs/{page}.md") if language == "yaml")
     assert yaml.safe_load(shown) == yaml.safe_load((ROOT / f"configs/{config}.yaml").read_text(encoding="utf-8"))
