@@ -569,10 +569,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         unknown_types: Tensor | None = None,
         **inputs: Any,
     ) -> FormNetTokenClassifierOutput:
-        """Compute tag scores [B, W, T] and, given labels [B, W], the loss that the configuration names.
-
-        Documents in which some entity types were not annotated, `unknown_types` [B, K], need the CRF loss.
-        """
+        """Compute tag scores [B, W, T] and, given labels [B, W], the configured loss; `unknown_types` is for a CRF."""
         states = self.formnet(**inputs).last_hidden_state
         at_word = first_token.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
         words = self.dropout(states.gather(1, at_word))
@@ -596,8 +593,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
 
     def structure_loss(self, output: FormNetTokenClassifierOutput, targets: StructureTargets) -> Tensor:
         """Sum the losses of captions, over the words of entities, and of links, over the parts."""
-        assert output.logits is not None
-        total = output.logits.new_zeros(())
+        total = self.classifier.weight.new_zeros(())
         if output.key_logits is not None:
             known = targets["keys"] >= 0
             keys, scores = targets["keys"][known].float(), output.key_logits[known].float()

@@ -4,17 +4,13 @@ Labels are the names of the canonical schema. As in CORD, the caption of an amou
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import TypeVar
 
 import numpy as np
 
 from formnet.document import Document
-from formnet.training.synthetic.layout import Align, Cell, Grid
-from formnet.training.synthetic.locales import CAPTIONS, FIRST_WORDS, LOCALES, NOTES, PEOPLE, TRADES, Locale, Trade
-
-T = TypeVar("T")
+from formnet.training.synthetic.items import Item, ItemPrinter
+from formnet.training.synthetic.layout import Align, Cell
+from formnet.training.synthetic.locales import FIRST_WORDS
 
 
 def generate_receipt(seed: int) -> Document:
@@ -22,47 +18,8 @@ def generate_receipt(seed: int) -> Document:
     return _Receipt(np.random.default_rng(seed)).build(f"receipt-{seed:06}")
 
 
-@dataclass
-class _Item:
-    """A line item, with amounts in cents."""
-
-    description: str
-    quantity: int
-    unit_price: int
-    total: int
-    weight: float | None = None
-    code: str = ""
-    discount: int = 0
-    modifiers: list[tuple[str, int]] = field(default_factory=list)
-
-
-class _Receipt:
-    """A receipt in the making: its conventions are drawn once and used on every line."""
-
-    def __init__(self, generator: np.random.Generator) -> None:
-        self.rng = generator
-        country = self.pick(("US",) * 6 + ("GB", "GB", "CA", "AU", "DE", "DE", "FR", "ES"))
-        self.locale: Locale = LOCALES[country]
-        self.captions, self.notes = CAPTIONS[self.locale.language], NOTES[self.locale.language]
-        trades = ("restaurant",) * 4 + ("grocery",) * 3 + ("shop",) * 2 + ("cafe",) * 2 + ("fuel", "hotel")
-        self.trade_name = self.pick(trades)
-        self.trade: Trade = TRADES[self.trade_name]
-        self.symbol, self.suffix = self.pick(self.locale.currency), self.pick(self.locale.currency_after or ("",))
-        self.is_upper = self.chance(0.35)
-        self.grid = Grid(int(self.rng.integers(28, 50)))
-        self.currency_on_items = self.chance(0.4)
-        self.separator = self.pick(("", "", "-", "=", "*", "."))
-        self.left_totals = self.chance(0.15)  # captions of totals start in the middle
-        self.shape = self.pick(self.trade.shapes)
-        self.when = datetime(2008, 1, 1) + timedelta(minutes=int(self.rng.integers(0, 18 * 365 * 24 * 60)))
-
-    def pick(self, options: Sequence[T]) -> T:
-        """Return one of the options."""
-        return options[int(self.rng.integers(len(options)))]
-
-    def chance(self, probability: float) -> bool:
-        """Return True with a probability."""
-        return bool(self.rng.random() < probability)
+class _Receipt(ItemPrinter):
+    """Prints a receipt from top to bottom."""
 
     def build(self, name: str) -> Document:
         """Compose the receipt from top to bottom."""
@@ -80,39 +37,6 @@ class _Receipt:
             self.add_meta()
         self.add_footer(items)
         return self.grid.to_document(name, self.rng)
-
-    def text(self, text: str) -> str:
-        """Fill in the placeholders of a line, and print it in capitals if the receipt is in capitals."""
-        site = self.pick(FIRST_WORDS).replace(" ", "").replace("'", "").lower()
-        filled = text.replace("{name}", self.pick(PEOPLE)).replace("{site}", site)
-        while "{n}" in filled:
-            filled = filled.replace("{n}", str(self.rng.integers(1, 10 ** int(self.rng.integers(1, 6)))), 1)
-        while "{a}" in filled:
-            filled = filled.replace("{a}", self.amount(int(self.rng.integers(100, 2000))), 1)
-        return filled.upper() if self.is_upper else filled
-
-    def digits(self, pattern: str) -> str:
-        """Replace 9 and {d} by digits, in patterns of phones and postal codes."""
-        return "".join(str(self.rng.integers(10)) if c == "9" else c for c in pattern.replace("{d}", "9"))
-
-    def amount(self, cents: int, *, symbol: bool = False) -> str:
-        """Format an amount."""
-        units, rest = divmod(abs(cents), 100)
-        text = f"{units:,}".replace(",", self.locale.thousands) + f"{self.locale.decimal}{rest:02}"
-        if symbol:
-            text = f"{self.symbol}{text}{self.suffix}"
-        return f"-{text}" if cents < 0 else text
-
-    def rule(self) -> None:
-        """Separate parts of the receipt by a line of dashes, or by space."""
-        if self.separator and self.chance(0.7):
-            self.grid.add_line(Cell(self.separator * int(self.rng.integers(8, self.grid.width))))
-        elif self.chance(0.5):
-            self.grid.skip()
-
-    def note(self, kind: str, align: Align = "center") -> None:
-        """Add a line without a label."""
-        self.grid.add_line(Cell(self.text(self.pick(self.notes[kind])), align))
 
     def add_header(self) -> None:
         """Add the name, address and phone of the merchant."""
@@ -159,21 +83,6 @@ class _Receipt:
         (number,) = self.grid.add_line(Cell(street, align, label="merchant.address"))
         self.grid.continue_entity(number, Cell(city, align))
 
-    def add_captioned(
-        self, caption: str, value: str, label: str, align: Align = "left", *, keep_caption: bool = True
-    ) -> None:
-        """Add a line with a caption and a value; the caption is part of the entity only if it is kept."""
-        caption = caption.upper() if self.is_upper else caption
-        if not caption:
-            self.grid.add_line(Cell(value, align, label=label))
-        elif keep_caption:
-            text = f"{caption} {value}"
-            self.grid.add_line(Cell(text, align, label=label, key_words=len(caption.split())))
-        else:
-            length = len(caption) + 1 + len(value)
-            start = 0 if align == "left" else max((self.grid.width - length) // 2, 0)
-            self.grid.add_line(Cell(caption, column=start), Cell(value, column=start + len(caption) + 1, label=label))
-
     def add_meta(self) -> None:
         """Add the date, the time and lines such as the number of the table."""
         for _ in range(int(self.rng.integers(0, 3))):
@@ -209,161 +118,7 @@ class _Receipt:
         for _ in range(int(self.rng.integers(0, 4))):
             self.note("meta", "left")
 
-    def make_items(self) -> list[_Item]:
-        """Draw the items."""
-        goods = self.trade.goods[self.locale.language]
-        most = {"fuel": 2, "hotel": 5, "cafe": 5}.get(self.trade_name, 14)
-        count = 1 + min(int(self.rng.geometric(0.22)) - 1, most - 1)
-        low, high = self.trade.prices
-        items = []
-        for _ in range(count):
-            unit_price = round(float(np.exp(self.rng.uniform(np.log(low), np.log(high)))) * 100)
-            if self.chance(0.5):
-                unit_price = max(unit_price // 10 * 10 - 1, 5)
-            quantity = 1 if self.chance(0.75) else int(self.rng.integers(2, 7))
-            item = _Item(self.pick(goods), quantity, unit_price, quantity * unit_price)
-            item.code = "".join(map(str, self.rng.integers(0, 10, int(self.rng.integers(4, 13)))))
-            if self.shape == "fuel" or (self.shape == "weight" and self.chance(0.5)):
-                low_weight, high_weight = (0.2, 4) if self.shape == "weight" else (5, 60)
-                item.weight = round(float(self.rng.uniform(low_weight, high_weight)), 3)
-                item.unit_price = round(self.rng.uniform(90, 400))
-                item.quantity, item.total = 1, round(item.weight * item.unit_price)
-            if self.trade.modifiers and self.chance(0.2):
-                extras = self.trade.modifiers[self.locale.language]
-                item.modifiers = [
-                    (self.pick(extras), int(self.rng.integers(1, 8)) * 25 if self.chance(0.4) else 0)
-                    for _ in range(int(self.rng.integers(1, 3)))
-                ]
-            if self.trade_name in ("grocery", "shop") and self.chance(0.06):
-                item.discount = max(item.total // int(self.rng.integers(3, 10)), 5)
-            items.append(item)
-        return items
-
-    def add_items(self, items: Sequence[_Item]) -> None:
-        """Add the items in the shape of this receipt."""
-        has_header = self.shape == "columns" or self.chance(0.15)
-        if has_header:
-            quantity, name, price, total = (self.text(text) for text in self.captions["columns"])
-            if self.shape == "columns":
-                cells = [Cell(quantity), Cell(name, column=5), Cell(price, "right", self.grid.width - 9)]
-            else:
-                cells = [Cell(quantity), Cell(name, column=5)] if self.shape == "quantity_first" else [Cell(name)]
-            self.grid.add_line(*cells, Cell(total, "right", self.grid.width))
-        for item in items:
-            owner = self.add_item(item)
-            for text, extra in item.modifiers:
-                cells = [Cell(self.text(text), column=2, label="line_items.modifiers.description")]
-                if extra:
-                    cells.append(Cell(self.amount(extra), "right", self.grid.width, "line_items.modifiers.total"))
-                first, *rest = self.grid.add_line(*cells)
-                self.grid.link(owner, [first])
-                self.grid.link(first, rest)
-            if item.discount:
-                caption = self.text(self.pick(self.captions["discount_line"]))
-                amount = Cell(self.amount(-item.discount), "right", self.grid.width, "line_items.discount")
-                self.grid.link(owner, self.grid.add_line(Cell(caption, column=1), amount))
-            if self.chance(0.015):
-                words = f"{self.text(self.pick(self.captions['void']))} {item.description}"
-                amount = Cell(self.amount(-item.total), "right", self.grid.width, "voided_items.total")
-                first, *rest = self.grid.add_line(Cell(words, label="voided_items.description", key_words=1), amount)
-                self.grid.link(first, rest)
-
-    def add_item(self, item: _Item) -> int:
-        """Add an item; return the number of its description."""
-        grid, width = self.grid, self.grid.width
-        total = self.amount(item.total, symbol=self.currency_on_items)
-        unit_price = self.amount(item.unit_price, symbol=self.currency_on_items)
-        amount = Cell(total, "right", width, "line_items.total")
-        room = width - len(total) - 2
-        name = item.description.upper() if self.is_upper else item.description
-        quantity, times = str(item.quantity), self.pick(self.captions["each"])
-        description, price, count = "line_items.description", "line_items.unit_price", "line_items.quantity"
-        calculation = [
-            Cell(quantity, column=2, label=count),
-            Cell(times, column=3 + len(quantity)),
-            Cell(unit_price, column=4 + len(quantity) + len(times), label=price),
-        ]
-        if item.weight is not None:
-            weight = f"{item.weight:.3f}".replace(".", self.locale.decimal)
-            unit = self.locale.weight_unit if self.shape == "weight" else self.pick(("L", "l", "GAL", "Ltr"))
-            (owner,) = grid.add_line(Cell(name[:room], label=description))
-            cells = [
-                Cell(weight, column=1, label=count),
-                Cell(f"{unit} {times}", column=2 + len(weight)),
-                Cell(unit_price, column=4 + len(weight) + len(unit) + len(times), label=price),
-            ]
-            parts = grid.add_line(*cells, amount)
-            grid.link(owner, parts)
-            return owner
-        if self.shape == "quantity_first":
-            text = quantity if self.chance(0.8) else f"{quantity}{times}"
-            name = name[: room - 4]
-            column = len(text) + 1 + int(self.rng.integers(3))
-            parts = grid.add_line(Cell(text, label=count), Cell(name, column=column, label=description), amount)
-            owner = parts[1]
-        elif self.shape == "quantity_last":
-            name = name[: room - 8]
-            middle = Cell(quantity, "right", width - len(total) - 3, count)
-            parts = grid.add_line(Cell(name, label=description), middle, amount)
-            owner = parts[0]
-        elif self.shape == "columns":
-            name = name[: max(width - len(unit_price) - 20, 6)]
-            parts = grid.add_line(
-                Cell(quantity, label=count),
-                Cell(name, column=5, label=description),
-                Cell(unit_price, "right", width - 9, price),
-                amount,
-            )
-            owner = parts[1]
-        elif self.shape in ("code_first", "code_below"):
-            if self.shape == "code_first":
-                name = name[: max(room - len(item.code) - 1, 5)]
-                code = Cell(item.code, label="line_items.product_code")
-                parts = grid.add_line(code, Cell(name, column=len(item.code) + 1, label=description), amount)
-                owner = parts[1]
-            else:
-                parts = grid.add_line(Cell(name[:room], label=description), amount)
-                owner = parts[0]
-                parts = [*parts, *grid.add_line(Cell(item.code, column=1, label="line_items.product_code"))]
-            if item.quantity > 1:
-                parts = [*parts, *grid.add_line(*calculation)]
-        elif self.shape == "two_lines" and (item.quantity > 1 or self.chance(0.3)):
-            if self.chance(0.75):
-                (owner,) = grid.add_line(Cell(name[:width], label=description))
-                parts = grid.add_line(*calculation, amount)
-            else:  # the calculation comes first
-                before = grid.add_line(*calculation)
-                parts = [*grid.add_line(Cell(name[:room], label=description), amount), *before]
-                owner = parts[0]
-        else:
-            flagged = self.shape == "price_flag" and self.chance(0.8)
-            flag = self.pick(("T", "A", "F", "B", "N", "X", "TF", "O"))
-            amount.column = width - (len(flag) + 1 if flagged else 0)
-            cells = [Cell(name[: room - 4], label=description), amount]
-            if flagged:
-                cells.append(Cell(flag, "right", width, "line_items.tax_flag"))
-            parts = grid.add_line(*cells)
-            owner = parts[0]
-            if item.quantity > 1:
-                parts = [*parts, *grid.add_line(*calculation)]
-        grid.link(owner, parts)
-        return owner
-
-    def add_amount(self, kind: str, cents: int, label: str, *, caption: str | None = None, scale: float = 1.0) -> None:
-        """Add a line of totals: a caption and an amount, which form one entity."""
-        caption = self.text(caption or self.pick(self.captions[kind]))
-        amount = self.amount(cents, symbol=self.chance(0.6))
-        start = self.grid.width // 3 if self.left_totals else 0
-        end = self.grid.width
-        if (start + len(caption) + 1 + len(amount)) * scale > end:
-            start, scale = 0, 1.0
-        cells = [Cell(caption, column=start), Cell(amount, "right", end)]
-        first = len(self.grid.words)
-        self.grid.add_line(*cells, scale=scale)
-        keys = list(range(first, first + len(caption.split())))
-        self.grid.entities.append((label, list(range(first, len(self.grid.words))), keys))
-
-    def add_totals(self, items: Sequence[_Item]) -> int:
+    def add_totals(self, items: Sequence[Item]) -> int:
         """Add subtotal, discount, taxes, tip and total; return the total."""
         goods = sum(item.total - item.discount + sum(price for _, price in item.modifiers) for item in items)
         discount = goods // int(self.rng.integers(5, 20)) if self.chance(0.06) else 0
@@ -436,7 +191,7 @@ class _Receipt:
         for _ in range(int(self.rng.integers(0, 5))):
             self.note("card", "left" if self.chance(0.5) else "center")
 
-    def add_footer(self, items: Sequence[_Item]) -> None:
+    def add_footer(self, items: Sequence[Item]) -> None:
         """Add the number of items, suggested tips and thanks."""
         if self.trade_name in ("grocery", "shop") and self.chance(0.3):
             count = sum(item.quantity for item in items)
