@@ -4,7 +4,21 @@ import sys
 
 import typer
 
-from formnet.cli import bulk, calibrate, data, doctor, evaluate, experiments, extract, models, serve, train, view, watch
+from formnet.cli import (
+    bulk,
+    calibrate,
+    data,
+    doctor,
+    evaluate,
+    experiments,
+    extract,
+    mcp,
+    models,
+    serve,
+    train,
+    view,
+    watch,
+)
 
 app = typer.Typer(
     name="formnet",
@@ -20,6 +34,7 @@ for command in (
     doctor.doctor,
     serve.serve,
     watch.watch,
+    mcp.mcp,
     train.train,
     train.pretrain,
     evaluate.evaluate,

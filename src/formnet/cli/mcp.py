@@ -1,0 +1,39 @@
+"""`formnet mcp`: tools for agents over the Model Context Protocol."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formnet.cli.options import Ocr, parse_size
+from formnet.cli.results import configure_runtime
+from formnet.errors import SettingsError
+
+
+def mcp(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder whose documents may be read.")],
+    model: Annotated[
+        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
+    ] = "receipts",
+    ocr: Ocr = "auto",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
+    ] = 120,
+    memory_per_document: Annotated[
+        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
+    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
+) -> None:
+    """Serve tools to agents over the Model Context Protocol, on standard input and output."""
+    configure_runtime()
+    from formnet.io.isolation import IsolationLimits
+    from formnet.scale.agents import DocumentFolder, make_server
+
+    documents = DocumentFolder(folder, model, ocr, IsolationLimits(timeout, memory_per_document))
+    try:
+        server = make_server(documents)
+    except ImportError as error:
+        raise SettingsError("this command needs another package. Run pip install 'formnet[mcp]'.") from error
+    try:
+        server.run("stdio")
+    finally:
+        documents.close()
