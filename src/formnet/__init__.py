@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from formnet.errors import FormNetError
     from formnet.extraction.decoding import decode
     from formnet.extraction.extractor import Extractor
+    from formnet.extraction.processor import FormNetProcessor
     from formnet.io.readers import read
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, FormNetModel
 
@@ -38,6 +39,7 @@ __all__ = [
     "FormNetForMaskedLM",
     "FormNetForTokenClassification",
     "FormNetModel",
+    "FormNetProcessor",
     "Page",
     "PageGraph",
     "Span",
@@ -66,6 +68,7 @@ _EXPORTS = {
     "errors": ("FormNetError",),
     "extraction.decoding": ("decode",),
     "extraction.extractor": ("Extractor",),
+    "extraction.processor": ("FormNetProcessor",),
     "io.readers": ("read",),
     "modeling": ("FormNetConfig", "FormNetForMaskedLM", "FormNetForTokenClassification", "FormNetModel"),
 }
