@@ -68,6 +68,17 @@ def test_archive_manifest_entrypoint_is_valid_command() -> None:
     assert all(word in help_text for word in arguments if word.startswith("--"))
 
 
+def test_compose_commands_are_valid_and_unprivileged() -> None:
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    for service in compose["services"].values():
+        command, *arguments = service["command"]
+        help_text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+        assert all(word in help_text for word in arguments if word.startswith("--")), help_text
+        assert service["cap_drop"] == ["ALL"]
+        assert service["read_only"]
+    assert [service["command"][0] for service in compose["services"].values()] == ["serve", "watch"]
+
+
 @pytest.mark.parametrize(
     ("name", "cluster"), [("service.yaml", "rayClusterConfig"), ("archive.yaml", "rayClusterSpec")]
 )
