@@ -13,7 +13,7 @@ from formnet.errors import SettingsError
 from formnet.io.writers import write
 from formnet.training.augmentation.words import augment
 from formnet.training.config import Augmentation
-from formnet.training.data import HeadData, hold_out, load_training_data, with_segment_boxes
+from formnet.training.data import HeadData, hold_out, is_reading, load_training_data, with_segment_boxes
 from plain_documents import words_and_boxes
 from small_runs import EXAMPLES, small_run
 
@@ -165,3 +165,36 @@ def test_load_training_data_canonical_labels_share_a_head(vocabulary: Path, tmp_
 def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="labels: canonical needs loss: crf"):
         small_run(vocabulary, tmp_path, labels="canonical", loss="token")
+
+
+def write_readings(folder: Path, *names: str) -> Path:
+    file = folder / "readings.jsonl"
+    pages = (replace(words_and_boxes(name, "9.0O", "Tea"), fields={"total": "1.00"}) for name in names)
+    write((replace(d, pages=tuple(replace(page, text_source="engine 1") for page in d.pages)) for d in pages), file)
+    return file
+
+
+@pytest.mark.parametrize("train_on_readings", [True, False])
+def test_load_training_data_readings_stay_on_the_side_of_their_document(
+    vocabulary: Path, tmp_path: Path, train_on_readings: bool
+) -> None:
+    names = [f"r{number}" for number in range(40)]
+    corpus = write_corpus(
+        tmp_path, "a", *(replace(words_and_boxes(n, "9.00", "Tea"), fields={"total": "9.00"}) for n in names)
+    )
+    readings = write_readings(tmp_path, *names[:30], "unknown")
+    run = small_run(
+        vocabulary,
+        tmp_path,
+        corpus=corpus,
+        held_out=0.2,
+        readings={"jsonl": readings},
+        train_on_readings=train_on_readings,
+    )
+    (head,) = load_training_data(run).values()
+    trained, held = {d.id for d in head.training}, {d.id for d in head.held_out}
+    assert trained | held == set(names)
+    assert not trained & held
+    assert any(map(is_reading, head.held_out))
+    assert any(map(is_reading, head.training)) == train_on_readings
+    assert all(document.fields == {"total": "9.00"} for document in head.held_out)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from formnet.datasets.alignment import with_captions, with_entities
 from formnet.document import Document, Page
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
+from formnet.io.glued_words import split_glued_words
+from formnet.io.readers import jsonl
 from formnet.training.config import FineTuning
 
 
@@ -51,6 +54,8 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
                 f"held_out: {run.held_out:.0%} of {count} documents leaves one side empty. Set another share, or set "
                 "validation to a corpus."
             )
+        if not run.train_on_readings:
+            head.training = [document for document in head.training if not is_reading(document)]
         # Documents without words have no loss, and a batch must not consist of them alone.
         head.training = [document for document in head.training if document.num_words]
         _check_disjoint(name, head)
@@ -75,8 +80,12 @@ def _union(scheme: TagScheme, other: TagScheme) -> TagScheme:
 
 
 def _load_corpus(run: FineTuning, spec: str) -> HeadData:
+    kind = parse_spec(spec)[0]
     corpus = open_corpus(spec, run.order, canonical=run.labels == "canonical")
-    documents = with_entities(corpus, "all" if run.label_all_occurrences else "best")
+    given = list(corpus)
+    if kind in run.readings:
+        given += read_again(given, run.readings[kind])
+    documents = with_entities(given, "all" if run.label_all_occurrences else "best")
     if run.caption_labels:
         documents = [with_captions(d, run.caption_labels) if d.fields else d for d in documents]
     scheme = scheme_for(corpus, documents)
@@ -85,7 +94,27 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     single_valued = _is_single_valued(documents, scheme)
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
-    return HeadData(scheme, documents, [], single_valued, {parse_spec(spec)[0]})
+    return HeadData(scheme, documents, [], single_valued, {kind})
+
+
+def read_again(documents: Sequence[Document], file: Path) -> list[Document]:
+    """Return the documents that have a reading in a file of `formnet data read`, with its words."""
+    by_id = {document.id: document for document in documents}
+    readings = (jsonl.parse(line) for line in jsonl.iter_lines(file))
+    return [
+        replace(
+            split_glued_words(replace(reading, entities=(), links=())),
+            fields=by_id[reading.id].fields,
+            annotated=by_id[reading.id].annotated,
+        )
+        for reading in readings
+        if reading.id in by_id
+    ]
+
+
+def is_reading(document: Document) -> bool:
+    """Return whether the words of a document are those of an OCR engine."""
+    return any(page.text_source is not None for page in document.pages)
 
 
 def _add_validation(run: FineTuning, heads: Mapping[str, HeadData]) -> None:
