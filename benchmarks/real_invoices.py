@@ -30,6 +30,7 @@ class KeyedFile(NamedTuple):
 
     path: Path
     record: Record
+    is_complete: bool = True  # whether all printed values were keyed in; otherwise, others that are found do not count
 
 
 def benchmark(model: str, files: Mapping[str, Sequence[KeyedFile]], engine: OcrEngine) -> dict[str, Any]:
@@ -42,6 +43,10 @@ def benchmark(model: str, files: Mapping[str, Sequence[KeyedFile]], engine: OcrE
         items = sorted({item for file in keyed for row in file.record.items for item in row})
         documents = [read_one(file.path, ocr=engine) for file in keyed]
         predicted = predict_records(extractor, documents, paths, items)
+        predicted = [
+            record if file.is_complete else Record({k: v for k, v in record.fields.items() if k in file.record.fields})
+            for file, record in zip(keyed, predicted, strict=True)
+        ]
         gold = [file.record for file in keyed]
         wrong = {
             file.path.name: _differences(file.record, record) for file, record in zip(keyed, predicted, strict=True)
@@ -80,5 +85,5 @@ def read_invoice2data(folder: Path) -> list[KeyedFile]:
             for field, names in INVOICE2DATA.items()
         }
         fields = {field: f"{v:.2f}" if isinstance(v, float) else str(v) for field, v in found.items() if v is not None}
-        files.append(KeyedFile(path.with_suffix(".pdf"), Record(fields)))
+        files.append(KeyedFile(path.with_suffix(".pdf"), Record(fields), is_complete=False))
     return files

@@ -14,6 +14,9 @@ from formnet.extraction.schema import FieldSchema, Schema
 #: Fields that a bookkeeper needs from every invoice.
 KEY_FIELDS = ("invoice_number", "invoice_date", "total", "vendor.name")
 
+#: Canonical labels whose values are lists in the output, which are not scored.
+LISTS = ("other_charges", "other_subtotals", "other_totals", "other", "tax_flag")
+
 
 def benchmark(model: str, spec: str) -> dict[str, Any]:
     """Score header fields, the key fields of invoices among them, and items; for e-invoices, also by language.
@@ -47,7 +50,10 @@ def find_paths(labels: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the canonical labels of header fields, and the names of values in items."""
     header = [label for label in labels if not label.startswith(("line_items.", "voided_items.", "payments."))]
     items = [label.removeprefix("line_items.") for label in labels if label.startswith("line_items.")]
-    return header, [name for name in items if "." not in name]
+    return (
+        [label for label in header if label not in LISTS],
+        [name for name in items if "." not in name and name not in LISTS],
+    )
 
 
 def canonical_schema(labels: Sequence[str]) -> Schema:

@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from formnet.errors import DocumentError
-from formnet.scale.agents import DocumentFolder
+from formnet.extraction.fields import FieldOutput
+from formnet.scale.agents import DocumentFolder, draw_field
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -79,3 +80,21 @@ async def use_server(folder: Path) -> None:
         result = await session.call_tool("show_field", {"path": "receipt.jpg", "field": "none"})
         assert result.is_error
         assert "no field 'none'" in result.content[0].text
+
+
+@pytest.mark.slow
+def test_show_field_picture_of_another_file_is_refused(folder: Path) -> None:
+    secret = folder.parent / "secret.png"
+    Image.new("RGB", (60, 80)).save(secret)
+    page = {"width": 60, "height": 80, "words": ["TOTAL", "9.00"], "boxes": [[0, 0, 30, 9], [31, 0, 60, 9]]}
+    document = {"id": "x", "pages": [{**page, "image": str(secret)}]}
+    (folder / "x.jsonl").write_text(json.dumps(document))
+    documents = DocumentFolder(folder, "receipts")
+    try:
+        extraction = documents.extract("x.jsonl")
+        assert extraction.images == (None,)
+        field = FieldOutput(value=9.0, text="9.00", page=1, boxes=[(0, 0, 60, 80)], words=[1])
+        with pytest.raises(DocumentError, match="has no picture of page 1"):
+            draw_field(extraction, field)
+    finally:
+        documents.close()

@@ -159,3 +159,79 @@ def test_hot_folder_invalid_folders_raise(tmp_path: Path) -> None:
     (folder.outbox / "other.json").write_text('[{"a": 1}]')
     with pytest.raises(SettingsError, match=r"other\.json: is not a result of this command"):
         run(folder)
+
+
+@pytest.mark.parametrize("name", ["发票" * 41 + ".bad", "x" * 251 + ".bad", os.fsdecode(b"rechnung-\xfc.bad")])
+def test_watch_long_or_invalid_names_fail_like_others(tmp_path: Path, name: str) -> None:
+    folder = make_folder(tmp_path)
+    for each in (name, name.replace(".bad", ".pdf")):
+        (folder.inbox / each).write_text("x")
+    reported = run(folder)
+    assert len(reported) == 2
+    assert len(list(folder.failed.iterdir())) == 2
+    assert len(list(folder.done.iterdir())) == 1
+
+
+def test_claim_file_that_changed_or_became_a_link_is_put_back(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    secret = tmp_path / "secret.pdf"
+    secret.write_text("secret")
+    for name in ("a.pdf", "b.pdf"):
+        (folder.inbox / name).write_text("x")
+    first, second = sorted(folder.find_ready())
+    first.write_text("x and more")
+    second.unlink()
+    second.symlink_to(secret)
+    assert [folder.claim(first), folder.claim(second)] == [None, None]
+    assert first.read_text() == "x and more"
+    assert second.is_symlink()
+    assert folder.find_unfinished() == []
+
+
+def test_hot_folder_state_folder_that_is_a_link_raises(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/failed").symlink_to(tmp_path)
+    with pytest.raises(SettingsError, match="failed: is a symbolic link"):
+        make_folder(tmp_path)
+
+
+def test_claim_file_that_cannot_be_moved_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_folder(tmp_path)
+    (folder.inbox / "a.pdf").write_text("x")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert run(folder) == [("a.pdf", "a.pdf: cannot be moved: Operation not permitted. Check the permissions.")]
+
+
+def test_fail_reason_does_not_replace_a_document(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (folder.failed / "scan.bad.txt").write_text("a document")
+    (folder.inbox / "scan.bad").write_text("x")
+    run(folder)
+    assert (folder.failed / "scan.bad.txt").read_text() == "a document"
+    assert (folder.failed / "scan-2.bad.txt").exists()
+
+
+def test_watch_stopped_while_reading_leaves_file_for_next_start(tmp_path: Path) -> None:
+    folder, stop = make_folder(tmp_path), Event()
+    (folder.inbox / "a.pdf").write_text("x")
+
+    def interrupted(path: Path) -> list[DocumentOutput]:
+        stop.set()
+        raise DocumentError(f"{path}: crashed the process that read it.")
+
+    with folder.lock():
+        watch(folder, Tables(folder, SCHEMA, "csv"), interrupted, lambda *_: None, stop)
+    assert [path.name for path in folder.find_unfinished()] == ["a.pdf"]
+    assert run(make_folder(tmp_path)) == [("a.pdf", "1 document")]
+
+
+def test_read_results_skips_other_files_while_running(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (folder.inbox / "a.pdf").write_text("x")
+    run(folder)
+    (folder.outbox / "other.json").write_text('[{"a": 1}]')
+    assert [output.document for output in folder.read_results(skip_others=True)] == ["a.pdf"]

@@ -13,7 +13,7 @@ from formnet.errors import SettingsError
 from formnet.io.writers import write
 from formnet.training.augmentation.words import augment
 from formnet.training.config import Augmentation
-from formnet.training.data import HeadData, hold_out, is_reading, load_training_data, with_segment_boxes
+from formnet.training.data import HeadData, hold_out, load_training_data, read_again, with_segment_boxes
 from plain_documents import words_and_boxes
 from small_runs import EXAMPLES, small_run
 
@@ -195,6 +195,15 @@ def test_load_training_data_readings_stay_on_the_side_of_their_document(
     trained, held = {d.id for d in head.training}, {d.id for d in head.held_out}
     assert trained | held == set(names)
     assert not trained & held
-    assert any(map(is_reading, head.held_out))
-    assert any(map(is_reading, head.training)) == train_on_readings
+    assert any(document.texts[0] == "9.0O" for document in head.held_out)
+    assert any(document.texts[0] == "9.0O" for document in head.training) == train_on_readings
     assert all(document.fields == {"total": "9.00"} for document in head.held_out)
+
+
+def test_read_again_documents_without_values_or_with_equal_ids_raise(tmp_path: Path) -> None:
+    readings = write_readings(tmp_path, "a")
+    with pytest.raises(SettingsError, match="'a' has no keyed-in values"):
+        read_again([one_page("a", "total")], readings)
+    document = replace(one_page("a", "total"), fields={"total": "9.00"})
+    with pytest.raises(SettingsError, match="several documents have the same ID"):
+        read_again([document, document], readings)

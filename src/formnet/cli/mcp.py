@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import Ocr, parse_size
+from formnet.cli.options import MinScore, Ocr, parse_size
 from formnet.cli.results import configure_runtime
 from formnet.errors import SettingsError
 
@@ -16,6 +16,7 @@ def mcp(
         str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
     ] = "receipts",
     ocr: Ocr = "auto",
+    min_score: MinScore = 0.8,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
     ] = 120,
@@ -28,7 +29,7 @@ def mcp(
     from formnet.io.isolation import IsolationLimits
     from formnet.scale.agents import DocumentFolder, make_server
 
-    documents = DocumentFolder(folder, model, ocr, IsolationLimits(timeout, memory_per_document))
+    documents = DocumentFolder(folder, model, ocr, min_score, IsolationLimits(timeout, memory_per_document))
     try:
         server = make_server(documents)
     except ImportError as error:

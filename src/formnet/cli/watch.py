@@ -11,10 +11,13 @@ import typer
 
 from formnet.cli.options import DayFirst, MinScore, Ocr, References, parse_size
 from formnet.cli.results import configure_runtime
-from formnet.errors import SettingsError
+from formnet.errors import LimitError, SettingsError
 
 if TYPE_CHECKING:
     from formnet.extraction.output import DocumentOutput
+
+#: Documents that a file may hold.
+MAX_DOCUMENTS = 1000
 
 
 class TableOption(StrEnum):
@@ -77,11 +80,13 @@ def watch(
         )
 
         def extract(path: Path) -> "list[DocumentOutput]":
-            documents = []
+            documents: list[Document] = []
             for document in reader.read_each(path):
                 if not isinstance(document, Document):
                     raise document
                 extractor.count_tokens(document)  # raises if the document is too long
+                if len(documents) == MAX_DOCUMENTS:
+                    raise LimitError(f"{path}: more than {MAX_DOCUMENTS:,} documents. Use formnet bulk.")
                 name = path.name if document.id == str(path) else f"{path.name}#{document.id}"
                 documents.append(replace(document, id=name.replace(str(path), "")))
             return [to_output(document, extractor.schema) for document in extractor.annotate(documents)]

@@ -172,7 +172,8 @@ def _adjoining(entities: Sequence[Entity]) -> list[list[Entity]]:
     """Group entities that follow each other without a word between them."""
     groups: list[list[Entity]] = []
     for entity in sorted(entities, key=lambda entity: entity.words):
-        if groups and groups[-1][-1].words[-1] + 1 == entity.words[0]:
+        last = groups[-1][-1] if groups else None
+        if last is not None and last.page == entity.page and last.words[-1] + 1 == entity.words[0]:
             groups[-1].append(entity)
         else:
             groups.append([entity])

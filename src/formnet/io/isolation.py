@@ -232,6 +232,8 @@ def _serve(connection: Connection) -> None:
     """Read files as they are requested, in the child process."""
     import formnet.io.readers  # noqa: F401 - before the first file, whose time is limited
 
+    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the process group; the parent decides when this one ends
+        signal.signal(number, signal.SIG_IGN)
     settings = json.loads(connection.recv_bytes())
     limits, isolation = ReadLimits(**settings["limits"]), IsolationLimits(**settings["isolation"])
     engine = _LazyEngine(settings["ocr"], isolation, connection)

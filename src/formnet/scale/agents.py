@@ -2,6 +2,7 @@
 
 import io
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,12 +12,10 @@ from typing import Any
 
 from PIL import Image
 
-from formnet.document import Document
 from formnet.errors import DocumentError, FormNetError
 from formnet.extraction.fields import FieldOutput, plain_values
 from formnet.extraction.output import DocumentOutput, to_output
 from formnet.io.isolation import IsolatedReader, IsolationLimits
-from formnet.io.page_image import load_page_image
 from formnet.io.readers import find_files
 
 #: Files that are listed at most.
@@ -29,7 +28,15 @@ _STEP = re.compile(r"([a-z][a-z0-9_]*)((?:\[\d+\])*)")
 
 INSTRUCTIONS = """Extracts fields and line items from receipts, invoices and forms, which must be in one folder.
 Call list_documents, then extract_document. Values under "review" are uncertain or fail an arithmetic check: look at
-them with show_field before you rely on them."""
+them with show_field before you rely on them. Scores are calibrated probabilities."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The output of a document, and the images of its pages as data URLs; None for a page without an image."""
+
+    output: DocumentOutput
+    images: tuple[str | None, ...]
 
 
 @dataclass
@@ -39,6 +46,7 @@ class DocumentFolder:
     folder: Path
     model: str
     ocr: str = "auto"
+    min_score: float = 0.0
     limits: IsolationLimits = field(default_factory=IsolationLimits)
 
     def __post_init__(self) -> None:
@@ -46,13 +54,13 @@ class DocumentFolder:
             raise DocumentError(f"{self.folder}: is not a folder. Create it first.")
         self.folder = self.folder.resolve()
         self._lock = Lock()
-        self._cache: dict[tuple[Path, int, int], tuple[Document, DocumentOutput]] = {}
+        self._cache: dict[tuple[Path, int, int], Extraction] = {}
 
     @cached_property
     def _extractor(self) -> Any:
         from formnet.extraction.extractor import Extractor
 
-        return Extractor.from_pretrained(self.model)
+        return Extractor.from_pretrained(self.model, min_score=self.min_score)
 
     @cached_property
     def _reader(self) -> IsolatedReader:
@@ -76,19 +84,19 @@ class DocumentFolder:
             raise DocumentError(f"{path!r} not found. Use a path of list_documents.")
         return file
 
-    def extract(self, path: str) -> tuple[Document, DocumentOutput]:
+    def extract(self, path: str) -> Extraction:
         """Extract a document, or return its output from before if the file has not changed."""
         file = self.find(path)
         status = file.stat()
         key = file, status.st_size, status.st_mtime_ns
         with self._lock:
             if key not in self._cache:
-                document = self._reader.read_one(file).document
+                document, images = self._reader.read_one(file, images=True)  # only images in this file
                 (annotated,) = self._extractor.annotate([document])
                 output = to_output(annotated, self._extractor.schema).model_copy(update={"document": path})
                 while len(self._cache) >= MAX_CACHED:
                     del self._cache[next(iter(self._cache))]
-                self._cache[key] = annotated, output
+                self._cache[key] = Extraction(output, images)
             return self._cache[key]
 
     def close(self) -> None:
@@ -132,12 +140,12 @@ def find_field(output: DocumentOutput, path: str) -> FieldOutput:
     return part
 
 
-def draw_field(document: Document, found: FieldOutput) -> Image.Image:
+def draw_field(extraction: Extraction, found: FieldOutput) -> Image.Image:
     """Return the part of the page image around a field."""
-    page = document.turn_back().pages[found.page - 1]
-    if page.image is None:
-        raise DocumentError("the document has no picture of its pages.")
-    image = load_page_image(page)
+    page, url = extraction.output.pages[found.page - 1], extraction.images[found.page - 1]
+    if url is None:
+        raise DocumentError(f"{extraction.output.document}: has no picture of page {found.page}.")
+    image = Image.open(io.BytesIO(b64decode(url.partition(",")[2])))
     scale_x, scale_y = image.width / page.width, image.height / page.height
     x0, y0 = (min(box[side] for box in found.boxes) for side in (0, 1))
     x1, y1 = (max(box[side] for box in found.boxes) for side in (2, 3))
@@ -164,7 +172,7 @@ def make_server(documents: DocumentFolder) -> Any:
     def extract_document(path: str) -> dict[str, Any]:
         """Extract the fields and line items of a document, with the fields to review and failed arithmetic checks."""
         try:
-            return summarize(documents.extract(path)[1])
+            return summarize(documents.extract(path).output)
         except FormNetError as error:
             raise ToolError(_message(error, documents)) from error
 
@@ -172,10 +180,10 @@ def make_server(documents: DocumentFolder) -> Any:
     def show_field(path: str, field: str) -> list[Any]:
         """Show the printed text, confidence and picture of a field, such as total or line_items[0].total."""
         try:
-            document, output = documents.extract(path)
-            found = find_field(output, field)
+            extraction = documents.extract(path)
+            found = find_field(extraction.output, field)
             picture = io.BytesIO()
-            draw_field(document, found).convert("RGB").save(picture, "PNG")
+            draw_field(extraction, found).convert("RGB").save(picture, "PNG")
         except FormNetError as error:
             raise ToolError(_message(error, documents)) from error
         text = f"{field}: {found.text!r}, value {found.value!r}, confidence {found.score}, page {found.page}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event
 from typing import Literal, TextIO
 
-from formnet.errors import FormNetError
+from formnet.errors import DocumentError, FormNetError
 from formnet.extraction.output import DocumentOutput
 from formnet.extraction.schema import Schema
 from formnet.extraction.tables import item_columns
@@ -65,7 +65,7 @@ class Tables:
             return
         with atomic_write(self.folder.outbox / "documents.xlsx") as part:
             writer = XlsxWriter(part, self.schema)
-            for output in self.folder.read_results():
+            for output in self.folder.read_results(skip_others=True):
                 writer.write_output(output)
             writer.close()
         self._is_stale = False
@@ -111,14 +111,18 @@ def watch(
             if folder.has_result(path):
                 report(folder.complete(path), "was finished before")
             else:
-                _process(folder, tables, path, extract, report)
+                _process(folder, tables, path, extract, report, stop)
         for _ in _changes(folder.inbox, stop, poll=poll):
             for path in folder.find_ready():
                 if stop.is_set():
                     return
-                claimed = folder.claim(path)
+                try:
+                    claimed = folder.claim(path)
+                except DocumentError as error:
+                    report(path, str(error))
+                    continue
                 if claimed is not None:
-                    _process(folder, tables, claimed, extract, report)
+                    _process(folder, tables, claimed, extract, report, stop)
             tables.flush()
             if once and folder.is_idle:
                 return
@@ -143,7 +147,9 @@ def _changes(inbox: Path, stop: Event, *, poll: bool) -> Iterator[object]:
     )
 
 
-def _process(folder: HotFolder, tables: Tables, path: Path, extract: ExtractFunction, report: ReportFunction) -> None:
+def _process(
+    folder: HotFolder, tables: Tables, path: Path, extract: ExtractFunction, report: ReportFunction, stop: Event
+) -> None:
     """Extract the fields of a claimed file, and move it to `done` or `failed`."""
     if folder.count_attempt(path) > MAX_ATTEMPTS:
         reason = f"{path.name}: processing it ended {MAX_ATTEMPTS} times without a result. Check the file."
@@ -152,6 +158,8 @@ def _process(folder: HotFolder, tables: Tables, path: Path, extract: ExtractFunc
     try:
         outputs = extract(path)
     except (FormNetError, OSError, MemoryError) as error:
+        if stop.is_set():  # what ends this process may have ended the one that reads files; the next start continues
+            return
         reason = str(error) or "reading it takes more memory than is available."
         reason = reason.replace(str(path), path.name)
         report(folder.fail(path, reason), reason)

@@ -1,7 +1,7 @@
 """Labeled documents for fine-tuning: read, aligned, and split into training and held-out documents per head."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 from formnet.datasets import Corpus, open_corpus, parse_spec
 from formnet.datasets.alignment import with_captions, with_entities
 from formnet.document import Document, Page
+from formnet.document.reading_order import Order, reorder
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
 from formnet.io.glued_words import split_glued_words
@@ -26,6 +27,7 @@ class HeadData:
     held_out: list[Document]
     single_valued: bool  # whether every label is a field with one value per document
     corpus_kinds: set[str]
+    readings: list[Document] = field(default_factory=list)  # among the others: those with words of an OCR engine
 
 
 def load_training_data(run: FineTuning) -> dict[str, HeadData]:
@@ -44,6 +46,7 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
             shared.training += corpus_data.training
             shared.single_valued = shared.single_valued and corpus_data.single_valued
             shared.corpus_kinds |= corpus_data.corpus_kinds
+            shared.readings += corpus_data.readings
     _add_validation(run, heads)
     for name, head in heads.items():
         if run.held_out and not head.held_out:
@@ -55,7 +58,8 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
                 "validation to a corpus."
             )
         if not run.train_on_readings:
-            head.training = [document for document in head.training if not is_reading(document)]
+            readings = set(map(id, head.readings))
+            head.training = [document for document in head.training if id(document) not in readings]
         # Documents without words have no loss, and a batch must not consist of them alone.
         head.training = [document for document in head.training if document.num_words]
         _check_disjoint(name, head)
@@ -83,8 +87,9 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     kind = parse_spec(spec)[0]
     corpus = open_corpus(spec, run.order, canonical=run.labels == "canonical")
     given = list(corpus)
+    num_given = len(given)
     if kind in run.readings:
-        given += read_again(given, run.readings[kind])
+        given += read_again(given, run.readings[kind], run.order)
     documents = with_entities(given, "all" if run.label_all_occurrences else "best")
     if run.caption_labels:
         documents = [with_captions(d, run.caption_labels) if d.fields else d for d in documents]
@@ -94,27 +99,27 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     single_valued = _is_single_valued(documents, scheme)
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
-    return HeadData(scheme, documents, [], single_valued, {kind})
+    return HeadData(scheme, documents, [], single_valued, {kind}, documents[num_given:])
 
 
-def read_again(documents: Sequence[Document], file: Path) -> list[Document]:
-    """Return the documents that have a reading in a file of `formnet data read`, with its words."""
+def read_again(documents: Sequence[Document], file: Path, order: Order = "given") -> list[Document]:
+    """Return the documents that have a reading in a file of `formnet data read`, with its words.
+
+    Labels are located by their values, so the documents must have keyed-in values.
+    """
     by_id = {document.id: document for document in documents}
-    readings = (jsonl.parse(line) for line in jsonl.iter_lines(file))
-    return [
-        replace(
-            split_glued_words(replace(reading, entities=(), links=())),
-            fields=by_id[reading.id].fields,
-            annotated=by_id[reading.id].annotated,
-        )
-        for reading in readings
-        if reading.id in by_id
-    ]
-
-
-def is_reading(document: Document) -> bool:
-    """Return whether the words of a document are those of an OCR engine."""
-    return any(page.text_source is not None for page in document.pages)
+    if len(by_id) < len(documents):
+        raise SettingsError(f"readings: {file}: several documents have the same ID. Use one split of the corpus.")
+    found = []
+    for reading in (jsonl.parse(line) for line in jsonl.iter_lines(file)):
+        document = by_id.get(reading.id)
+        if document is None:
+            continue
+        if not document.fields:
+            raise SettingsError(f"readings: {document.id!r} has no keyed-in values. Use a corpus of values.")
+        words = split_glued_words(replace(reading, entities=(), links=()))
+        found.append(reorder(replace(words, fields=document.fields, annotated=document.annotated), order))
+    return found
 
 
 def _add_validation(run: FineTuning, heads: Mapping[str, HeadData]) -> None:

@@ -98,7 +98,7 @@ def _distance(place: _Place, anchor: _Place, column: float | None) -> tuple[floa
 
 
 def _choose_rows(candidates: Sequence[list[Row]]) -> list[Row | None]:
-    """Choose at most one row per item, in ascending order on the pages and without common words, with the best score.
+    """Choose at most one row per item, in ascending order on the pages and with the best score; no word is used twice.
 
     Dynamic programming over items; the state is the last row chosen.
     """
@@ -118,6 +118,12 @@ def _choose_rows(candidates: Sequence[list[Row]]) -> list[Row | None]:
     while step >= 0:
         row, item, step = steps[step]
         chosen[item] = row
+    used: set[int] = set()  # rows that do not follow each other directly may still overlap
+    for item, kept in enumerate(chosen):
+        if kept is not None:
+            words = {name: own for name, own in kept.words.items() if used.isdisjoint(own)}
+            chosen[item] = kept._replace(words=words)
+            used.update(word for own in words.values() for word in own)
     return chosen
 
 

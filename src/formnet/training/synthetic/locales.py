@@ -20,7 +20,7 @@ class Locale:
     phones: Texts  # patterns: 9 is any digit
     streets: Texts  # patterns: {n} is a house number, {name} a street name
     street_names: Texts
-    cities: Texts  # lines with postal codes: 9 is any digit, A any letter
+    cities: Texts  # lines with postal codes: 9 and {d} are any digit
     taxes: tuple[tuple[str, float], ...]  # captions, with {rate} for the percentage, and rates
     tax_included: bool
     tax_ids: Texts
