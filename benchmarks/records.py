@@ -36,9 +36,10 @@ def benchmark(model: str, spec: str) -> dict[str, Any]:
         schema = canonical_schema(corpus.entity_types)
         gold = [labeled_record(document, schema, header, items) for document in documents]
     predicted = predict_records(extractor, documents, header, items)
-    if not any(document.links for document in documents):
+    has_links = any(document.links for document in documents)
+    if not has_links:
         gold, predicted = ([split_items(record) for record in part] for part in (gold, predicted))
-    result = {"model": model, "corpus": spec, **score(gold, predicted, items)}
+    result = {"model": model, "corpus": spec, "has_links": has_links, **score(gold, predicted, items)}
     if len({*groups}) > 1:
         result["by_language"] = {
             name: score(_take(gold, groups, name), _take(predicted, groups, name), items) for name in sorted({*groups})

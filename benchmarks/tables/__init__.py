@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import costs, graph_use, scores, structure
+from benchmarks.tables import costs, graph_use, records, scores, structure
 from formnet.errors import FormNetError
 
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -48,6 +48,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "ocr": scores.ocr,
     "reference-lists": scores.reference_lists,
     "receipts-us": scores.us_receipts,
+    "wildreceipt": records.records,
     "structure-cord": structure.line_items,
     "structure-folds": structure.variants,
     "linking-funsd": structure.linking,
