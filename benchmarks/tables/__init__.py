@@ -46,6 +46,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "calibration": scores.calibration,
     "captions": scores.captions,
     "ocr": scores.ocr,
+    "ocr-originals": scores.ocr,
+    "ocr-fifty": scores.ocr,
     "reference-lists": scores.reference_lists,
     "receipts-us": scores.us_receipts,
     "wildreceipt": records.records,
