@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from formnet.cli.options import DayFirst, MinScore, Ocr, References, parse_size
+from formnet.cli.options import DayFirst, MinScore, ModelOption, Ocr, ReadMemory, ReadTimeout, References
 from formnet.cli.results import configure_runtime
 from formnet.cli.terminal import print_document
 from formnet.errors import SettingsError
@@ -41,9 +41,7 @@ class OutputFormat(StrEnum):
 
 def extract(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PDFs, images, OCR output, or folders of them.")],
-    model: Annotated[
-        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
-    ] = "receipts",
+    model: ModelOption = "receipts",
     ocr: Ocr = "auto",
     output_format: Annotated[
         OutputFormat | None,
@@ -70,12 +68,8 @@ def extract(
     isolation: Annotated[
         bool, typer.Option(help="Read files in a child process, with limits on time and memory.")
     ] = True,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
-    ] = 120,
-    memory_per_document: Annotated[
-        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
-    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
+    timeout: ReadTimeout = 120,
+    memory_per_document: ReadMemory = "2GiB",  # type: ignore[assignment] # the parser converts it
 ) -> None:
     """Extract fields from documents. Exits with status 1 if a file could not be read."""
     configure_runtime()

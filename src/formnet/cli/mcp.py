@@ -5,24 +5,18 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import MinScore, Ocr, parse_size
+from formnet.cli.options import MinScore, ModelOption, Ocr, ReadMemory, ReadTimeout
 from formnet.cli.results import configure_runtime
 from formnet.errors import SettingsError
 
 
 def mcp(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder whose documents may be read.")],
-    model: Annotated[
-        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
-    ] = "receipts",
+    model: ModelOption = "receipts",
     ocr: Ocr = "auto",
     min_score: MinScore = 0.8,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
-    ] = 120,
-    memory_per_document: Annotated[
-        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
-    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
+    timeout: ReadTimeout = 120,
+    memory_per_document: ReadMemory = "2GiB",  # type: ignore[assignment] # the parser converts it
 ) -> None:
     """Serve tools to agents over the Model Context Protocol, on standard input and output."""
     configure_runtime()

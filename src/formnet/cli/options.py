@@ -19,6 +19,9 @@ CorpusSpecs = Annotated[
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or hf://owner/name.")]
+ModelOption = Annotated[
+    str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
+]
 Ocr = Annotated[
     str,
     typer.Option(
@@ -82,3 +85,10 @@ def parse_size(text: str) -> int:
     if match is None or match[2] not in _UNITS:
         raise typer.BadParameter(f"{text!r} is not a size. Write it as 20MiB, 500kB or 4096.")
     return int(float(match[1]) * _UNITS[match[2]])
+
+
+#: Limits of commands that read files in a child process.
+ReadTimeout = Annotated[float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")]
+ReadMemory = Annotated[
+    int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formnet.cli.options import DayFirst, MinScore, Ocr, References, parse_size
+from formnet.cli.options import DayFirst, MinScore, ModelOption, Ocr, ReadMemory, ReadTimeout, References
 from formnet.cli.results import configure_runtime
 from formnet.errors import LimitError, SettingsError
 
@@ -30,9 +30,7 @@ class TableOption(StrEnum):
 def watch(
     inbox: Annotated[Path, typer.Argument(metavar="IN", help="Folder to watch.")],
     outbox: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for results; created if it does not exist.")],
-    model: Annotated[
-        str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
-    ] = "receipts",
+    model: ModelOption = "receipts",
     ocr: Ocr = "auto",
     table: Annotated[TableOption, typer.Option(help="Format of the tables of all results.")] = TableOption.csv,
     settle: Annotated[
@@ -45,12 +43,8 @@ def watch(
     min_score: MinScore = 0.0,
     day_first: DayFirst = None,
     reference: References = None,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Maximum seconds to read a document; with OCR, a page.")
-    ] = 120,
-    memory_per_document: Annotated[
-        int, typer.Option(metavar="SIZE", parser=parse_size, help="Maximum memory for reading a document.")
-    ] = "2GiB",  # type: ignore[assignment] # the parser converts it
+    timeout: ReadTimeout = 120,
+    memory_per_document: ReadMemory = "2GiB",  # type: ignore[assignment] # the parser converts it
 ) -> None:
     """Extract the fields of each file that appears in a folder, once.
 
