@@ -31,6 +31,7 @@ for command in (
     extract.extract,
     models.quantize,
     models.export,
+    models.add_types,
     doctor.doctor,
     serve.serve,
     watch.watch,

@@ -1,4 +1,4 @@
-"""`formnet quantize` and `formnet export`: smaller checkpoints, and ONNX."""
+"""`formnet quantize`, `formnet export` and `formnet add-types`: what is done to a trained model."""
 
 from pathlib import Path
 from typing import Annotated
@@ -65,3 +65,35 @@ def export(
     path = export_onnx(extractor.model, folder, int8=int8)
     extractor.save_files(folder)
     typer.echo(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
+
+
+def add_types(
+    model: Model,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the model to.")],
+    documents: Annotated[
+        list[str],
+        typer.Option(
+            "--type",
+            metavar="TYPE=CORPUS",
+            help="Documents of a type, as in receipts=cord:data/cord@train; repeatable.",
+        ),
+    ],
+) -> None:
+    """Add a classifier of document types to a model, which `--model auto` uses to choose a model per document."""
+    configure_runtime()
+    from formnet.datasets import open_corpus
+    from formnet.document import Document
+    from formnet.extraction.extractor import Extractor
+    from formnet.training.document_types import add_type_classifier
+
+    by_type: dict[str, list[Document]] = {}
+    for option in documents:
+        name, separator, spec = option.partition("=")
+        if not separator or not name:
+            raise typer.BadParameter(f"{option!r} is not of the form TYPE=CORPUS, as in receipts=cord:data/cord@train.")
+        by_type.setdefault(name, []).extend(open_corpus(spec))
+    extractor = Extractor.from_pretrained(model)
+    accuracy = add_type_classifier(extractor, by_type)
+    extractor.save_pretrained(folder)
+    counts = ", ".join(f"{len(part):,} {name}" for name, part in by_type.items())
+    typer.echo(f"{folder}: tells {counts} apart; {accuracy:.2%} of these documents are recognized")

@@ -3,6 +3,6 @@
 Build documents from parsed input with `formnet.document.builder.DocumentBuilder`.
 """
 
-from formnet.document.document import SCHEMA, Document, Entity, Page, Repair, Word
+from formnet.document.document import SCHEMA, Document, DocumentType, Entity, Page, Repair, Word
 
-__all__ = ["SCHEMA", "Document", "Entity", "Page", "Repair", "Word"]
+__all__ = ["SCHEMA", "Document", "DocumentType", "Entity", "Page", "Repair", "Word"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +130,13 @@ class Page:
         )
 
 
+class DocumentType(NamedTuple):
+    """The recognized type of a document, named after the model for it, and its probability."""
+
+    name: str
+    score: float
+
+
 @dataclass(frozen=True)
 class Document:
     """Pages of words, with optional labels: entities, links between entities, and field values."""
@@ -140,6 +147,7 @@ class Document:
     links: tuple[tuple[int, int], ...] = ()  # (owner, part) as indices into entities, such as question and answer
     fields: Mapping[str, str] = field(default_factory=dict)
     annotated: frozenset[str] | None = None  # labels that were annotated; others may be missing. None: all labels
+    type: DocumentType | None = None  # set by the extractor
     repairs: tuple[Repair, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:

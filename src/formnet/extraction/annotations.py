@@ -4,14 +4,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from formnet.document import Document, Entity
+from formnet.document import Document, DocumentType, Entity
 
 
 class Annotations(NamedTuple):
-    """Entities in reading order, and links between them as numbers of owner and part."""
+    """Entities in reading order, links between them as numbers of owner and part, and the type of the document."""
 
     entities: list[Entity]
     links: list[tuple[int, int]]
+    type: DocumentType | None = None
 
     def add_links(self, links: Iterable[tuple[int, int, float]]) -> "Annotations":
         """Add links with their scores, which are stored with the parts."""
@@ -19,7 +20,7 @@ class Annotations(NamedTuple):
         for owner, part, score in links:
             entities[part] = replace(entities[part], link_score=score)
             pairs.append((owner, part))
-        return Annotations(entities, pairs)
+        return self._replace(entities=entities, links=pairs)
 
     def drop_below(self, score: float) -> "Annotations":
         """Drop entities with a lower score, and their links."""
@@ -33,8 +34,8 @@ class Annotations(NamedTuple):
         kept = list(numbers)
         new_number = {number: new for new, number in enumerate(kept)}
         links = [(new_number[a], new_number[b]) for a, b in self.links if a in new_number and b in new_number]
-        return Annotations([self.entities[number] for number in kept], links)
+        return self._replace(entities=[self.entities[number] for number in kept], links=links)
 
     def apply_to(self, document: Document) -> Document:
         """Return the document with these annotations instead of its own."""
-        return replace(document, entities=tuple(self.entities), links=tuple(self.links))
+        return replace(document, entities=tuple(self.entities), links=tuple(self.links), type=self.type)

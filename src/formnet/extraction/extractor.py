@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from formnet.document import Document, Entity
+from formnet.document import Document, DocumentType, Entity
 from formnet.document.builder import DocumentBuilder
 from formnet.document.values.conventions import infer_day_first
 from formnet.encoding import EncodedDocument, Encoder, StructureScheme, buckets, collate, load_tokenizer, tokenize_words
@@ -27,7 +27,7 @@ from formnet.extraction.decoding import decode
 from formnet.extraction.links import BatchScores, StructureScores, links_by_position, predict_links, split_key
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import check_single_format, find_model
-from formnet.extraction.references import ReferenceList
+from formnet.extraction.references import ReferenceList, read_references
 from formnet.extraction.schema import Schema
 from formnet.extraction.task import read_heads
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
@@ -86,7 +86,7 @@ class Extractor:
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
         self.infers_date_order = day_first is None
         self.encoder = Encoder(tokenizer)
-        self.references = [item if isinstance(item, ReferenceList) else ReferenceList.read(item) for item in references]
+        self.references = read_references(references)
         self.set_schema(schema)
 
     @classmethod
@@ -167,12 +167,13 @@ class Extractor:
                 for name, head_scores in self.split_heads(scores.tags).items()
                 if head in (None, name)
             }
+            types = self.decode_types(scores.types)
             for row, i in enumerate(indices):
                 chosen = self._resolve_date_order(batch[row], None if options is None else options[i])
                 found = {name: entities[row] for name, entities in by_head.items()}
                 annotations = self.add_structure(batch[row], found, scores.document(row))
                 values = [chosen.apply(entity, self.typed_fields.get(entity.label)) for entity in annotations.entities]
-                yield i, annotations._replace(entities=values)
+                yield i, annotations._replace(entities=values, type=types[row] if types else None)
 
     def _resolve_date_order(self, document: Document, options: ExtractionOptions | None) -> ExtractionOptions:
         """Return the options for a document; the order of dates is that requested, else inferred, else trained."""
@@ -251,6 +252,14 @@ class Extractor:
             [replace(entity, score=calibration[entity.label].calibrate(entity.score or 0.0)) for entity in found]
             for found in entities
         ]
+
+    def decode_types(self, scores: Scores | None) -> list[DocumentType]:
+        """Return the most probable type of each document, given type scores [B, C]; empty if there are none."""
+        if scores is None:
+            return []
+        names = self.model.config.document_types or []
+        probabilities = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+        return [DocumentType(names[row.argmax()], float(row.max())) for row in probabilities]
 
     def split_heads(self, scores: Scores) -> dict[str, Scores]:
         """Split scores [..., T] by head."""
@@ -341,7 +350,8 @@ class Extractor:
                 batch = self._collate([encoded[i] for i in indices])
                 with torch.inference_mode(), torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.bf16):
                     output = self.model(**batch)
-                yield indices, BatchScores(*map(_to_numpy, (output.logits, output.key_logits, output.link_terms)))
+                scores = (output.logits, output.key_logits, output.link_terms, output.type_logits)
+                yield indices, BatchScores(*map(_to_numpy, scores))
         finally:
             if model:
                 model.train()

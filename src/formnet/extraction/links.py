@@ -1,6 +1,6 @@
 """Scores to structure: captions of entities, and links between them, which form a forest.
 
-Shapes: B documents, W words, T tags, P size of the link head.
+Shapes: B documents, W words, T tags, P size of the link head, C document types.
 """
 
 from bisect import bisect_right
@@ -35,6 +35,7 @@ class BatchScores(NamedTuple):
     tags: Scores  # [B, W, T]
     keys: Scores | None  # [B, W]
     link_terms: Scores | None  # [B, W, 2P]
+    types: Scores | None = None  # [B, C]
 
     def document(self, row: int) -> StructureScores:
         """Return a document's scores for structure."""

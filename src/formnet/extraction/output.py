@@ -52,6 +52,8 @@ class DocumentOutput(BaseModel):
     date_order: Literal["day_first", "month_first"] | None = Field(
         None, description="How the document writes dates, if its other dates, addresses or currency tell."
     )
+    type: str | None = Field(None, description="The recognized type of the document, named after the model for it.")
+    type_score: Share | None = Field(None, description="Probability of that type.")
     fields: Fields = Field(description="The fields by name, as the schema of the model arranges them.")
     checks: list[CheckOutput] = Field(description="Arithmetic that the schema of the model declares.")
     pages: list[PageOutput]
@@ -62,12 +64,14 @@ def to_output(document: Document, schema: Schema) -> DocumentOutput:
     """Convert a document with its annotations; boxes are in the coordinates of the original images."""
     rotations = [page.rotation for page in document.pages]
     document = document.turn_back()
-    fields, checks = to_fields(document, schema)
+    fields, checks = to_fields(document, schema.for_type(document.type))
     day_first = infer_day_first(document.texts)
     return DocumentOutput(
         document=document.id,
         currency=find_currency(document.texts),
         date_order=None if day_first is None else "day_first" if day_first else "month_first",
+        type=None if document.type is None else document.type.name,
+        type_score=None if document.type is None else round(document.type.score, 4),
         fields=fields,
         checks=checks,
         pages=[

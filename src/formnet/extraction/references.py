@@ -136,6 +136,11 @@ def _key(text: str) -> str:
     return fold(text).translate(_LOOK_ALIKES)
 
 
+def read_references(references: Iterable[ReferenceList | str | Path]) -> list[ReferenceList]:
+    """Read the lists that are given as files."""
+    return [item if isinstance(item, ReferenceList) else ReferenceList.read(item) for item in references]
+
+
 def _key_without_legal_form(text: str) -> str:
     words = text.split()
     while len(words) > 1 and fold(words[-1]) in _LEGAL_FORMS:

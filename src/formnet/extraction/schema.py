@@ -1,13 +1,14 @@
 """The schema of structured output: where in the tree each label belongs, and what type its values have."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from formnet.document import DocumentType
 from formnet.document.values.normalize import Kind, infer_kind
 from formnet.errors import SettingsError
 from formnet.extraction.references import ReferenceList
@@ -164,6 +165,8 @@ class Schema(BaseModel):
     checks: tuple[Check, ...] = ()
     #: Lists that values are matched with, by path; not part of the file.
     references: dict[str, ReferenceList] = Field({}, exclude=True, repr=False)
+    #: The schemas of which this one is the union, by type of document; not part of the file.
+    by_type: dict[str, "Schema"] = Field({}, exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _check_paths(self) -> "Schema":
@@ -202,6 +205,19 @@ class Schema(BaseModel):
         """The paths of fields with text, without `[]`."""
         return list(dict.fromkeys(field.plain_path for field in self.fields if field.type == "text"))
 
+    @classmethod
+    def union(cls, by_type: Mapping[str, "Schema"]) -> "Schema":
+        """Return a schema with the fields of all types of documents; checks depend on the type."""
+        fields: dict[str, FieldSchema] = {}
+        for schema in by_type.values():
+            fields = schema.by_label | fields
+        order = dict.fromkeys(label for schema in by_type.values() for label in schema.by_label)
+        return cls(fields=tuple(fields[label] for label in order), by_type=dict(by_type))
+
+    def for_type(self, document_type: DocumentType | None) -> "Schema":
+        """Return the schema for documents of a type."""
+        return self if document_type is None else self.by_type.get(document_type.name, self)
+
     def with_references(self, references: Iterable[ReferenceList]) -> "Schema":
         """Return this schema with lists that the values of its fields are matched with."""
         by_path: dict[str, ReferenceList] = {}
@@ -211,7 +227,11 @@ class Schema(BaseModel):
             if reference.path in by_path:
                 raise SettingsError(f"{reference.name}: a second list for {reference.path}. Merge the two.")
             by_path[reference.path] = reference
-        return self.model_copy(update={"references": by_path})
+        by_type = {
+            name: schema.with_references(by_path[path] for path in by_path if path in schema.text_paths)
+            for name, schema in self.by_type.items()
+        }
+        return self.model_copy(update={"references": by_path, "by_type": by_type})
 
     @cached_property
     def path_order(self) -> dict[str, int]:

@@ -91,6 +91,7 @@ class FormNetConfig(PreTrainedConfig):
     link_size: int = 0  # size of the link head; 0 if there is none
     link_states: bool = True  # whether it also reads the states of entities, or only labels and positions
     pair_features: int = 22
+    document_types: list[str] | None = None  # types of documents that the global token is classified into
     task: dict[str, Any] | None = None  # `Task` as JSON
 
     def __post_init__(self, **kwargs: Any) -> None:
@@ -102,6 +103,11 @@ class FormNetConfig(PreTrainedConfig):
             choices = ", ".join(GRAPH_FUSIONS)
             raise ValueError(f"graph_fusion {self.graph_fusion!r} is not among {choices}.")
         super().__post_init__(**kwargs)
+
+    @property
+    def num_types(self) -> int:
+        """Number of types of documents that are recognized; 0 without a classifier."""
+        return len(self.document_types or ())
 
     def get_task(self) -> Task:
         """Parse the task; a configuration without one has a single head."""

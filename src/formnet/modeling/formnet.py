@@ -5,7 +5,7 @@ The file follows the paper: Section 3.2 (Rich Attention) with Equations 1–4, S
 `formnet.modeling.attention` holds fast implementations of `dense_attention`, which are tested to be equal to it.
 
 Shapes: B documents, N tokens, W words, K neighbors per word, H attention heads, D values per head, d hidden size,
-T tags, V vocabulary size. Axis 0 is x, axis 1 is y. A sequence of 1 + N starts with the global token.
+T tags, V vocabulary size, C document types. Axis 0 is x, axis 1 is y. A sequence of 1 + N starts with the global token.
 """
 
 import math
@@ -249,7 +249,7 @@ class EtcLayer(GradientCheckpointingLayer):
 # Super-tokens by graph convolution (Section 3.3)
 # --------------------------------------------------------------------------------------------------------------------
 
-
+Activation = Callable[[Tensor], Tensor]
 #: Where a neighbor may be: left, right, above, below.
 DIRECTIONS = 4
 
@@ -327,18 +327,9 @@ class GraphLayer(nn.Module):
 
 
 def aggregate_messages(
-    received: Tensor,
-    sent: Tensor,
-    edge: Tensor,
-    query: Tensor,
-    mask: Tensor,
-    activation: Callable[[Tensor], Tensor],
-    num_heads: int = 1,
+    received: Tensor, sent: Tensor, edge: Tensor, query: Tensor, mask: Tensor, activation: Activation, num_heads: int
 ) -> Tensor:
-    """Sum the hidden layers of a word's messages, weighted by attention: [B, W, d].
-
-    Each head weighs its own part of the hidden layer.
-    """
+    """Sum the hidden layers of a word's messages [B, W, d]; each head of attention weighs its own part of them."""
     hidden = activation(received[:, :, None] + sent + edge).unflatten(-1, (num_heads, -1))  # [B, W, K, H, d / H]
     scores = (query.unflatten(-1, (num_heads, -1))[:, :, None] * hidden).sum(-1) / math.sqrt(hidden.shape[-1])
     weights = scores.masked_fill(~mask[..., None], -math.inf).softmax(2)
@@ -538,10 +529,11 @@ def mean_over_tokens(embeddings: Tensor, word_ids: Tensor, num_words: int) -> Te
 
 @dataclass
 class FormNetTokenClassifierOutput(TokenClassifierOutput):
-    """Tag scores [B, W, T] and, with the heads for structure, key scores [B, W] and link terms [B, W, 2P]."""
+    """Tag scores [B, W, T] and, where there are heads for them, other scores."""
 
-    key_logits: Tensor | None = None
-    link_terms: Tensor | None = None
+    key_logits: Tensor | None = None  # [B, W]
+    link_terms: Tensor | None = None  # [B, W, 2P]
+    type_logits: Tensor | None = None  # [B, C]
 
 
 class FormNetForTokenClassification(FormNetPreTrainedModel):
@@ -557,6 +549,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         self.classifier = nn.Linear(config.hidden_size, config.num_labels or 2)
         self.key_classifier = nn.Linear(config.hidden_size, 1) if config.key_head else None
         self.link_head = make_link_head(config)
+        self.type_classifier = nn.Linear(config.hidden_size, config.num_types) if config.num_types else None
         self.post_init()
 
     def forward(
@@ -570,13 +563,15 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         **inputs: Any,
     ) -> FormNetTokenClassifierOutput:
         """Compute tag scores [B, W, T] and, given labels [B, W], the configured loss; `unknown_types` is for a CRF."""
-        states = self.formnet(**inputs).last_hidden_state
+        encoded = self.formnet(**inputs)
+        states = encoded.last_hidden_state
         at_word = first_token.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
         words = self.dropout(states.gather(1, at_word))
         logits = self.classifier(words)
         key_logits = None if self.key_classifier is None else self.key_classifier(words)[..., 0]
         link_terms = None if self.link_head is None else self.link_head.project(words)
-        output = FormNetTokenClassifierOutput(logits=logits, key_logits=key_logits, link_terms=link_terms)
+        type_logits = None if self.type_classifier is None else self.type_classifier(encoded.global_state)
+        output = FormNetTokenClassifierOutput(None, logits, None, None, key_logits, link_terms, type_logits)
         if labels is None:
             return output
         if self.config.loss == "crf":
@@ -589,7 +584,8 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
             loss = losses.mean_loss(scores.flatten(0, 1), targets.flatten(), num_items_in_batch)
         if structure is not None:
             loss = loss + losses.divide_by_labels(self.structure_loss(output, structure), labels, num_items_in_batch)
-        return FormNetTokenClassifierOutput(loss, logits, key_logits=key_logits, link_terms=link_terms)
+        output.loss = loss
+        return output
 
     def structure_loss(self, output: FormNetTokenClassifierOutput, targets: StructureTargets) -> Tensor:
         """Sum the losses of captions, over the words of entities, and of links, over the parts."""

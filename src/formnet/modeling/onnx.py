@@ -64,7 +64,10 @@ class OnnxModel:
         arrays = self.session.run(self.output_names, {name: batch[name].numpy() for name in self.input_names})
         outputs = dict(zip(self.output_names, map(torch.from_numpy, arrays), strict=True))
         return FormNetTokenClassifierOutput(
-            logits=outputs["scores"], key_logits=outputs.get("key_scores"), link_terms=outputs.get("link_terms")
+            logits=outputs["scores"],
+            key_logits=outputs.get("key_scores"),
+            link_terms=outputs.get("link_terms"),
+            type_logits=outputs.get("type_scores"),
         )
 
 
@@ -122,7 +125,8 @@ class _PositionalInputs(nn.Module):
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         output = self.model(**dict(zip(INPUTS, inputs, strict=True)))
-        return tuple(tensor for tensor in (output.logits, output.key_logits, output.link_terms) if tensor is not None)
+        scores = (output.logits, output.key_logits, output.link_terms, output.type_logits)
+        return tuple(tensor for tensor in scores if tensor is not None)
 
 
 def _trace(model: FormNetForTokenClassification) -> Any:
@@ -146,7 +150,8 @@ def _trace(model: FormNetForTokenClassification) -> Any:
 
 def _output_names(config: FormNetConfig) -> list[str]:
     has_terms = bool(config.link_size) and config.link_states
-    return ["scores"] + ["key_scores"] * config.key_head + ["link_terms"] * has_terms
+    names = ["scores"] + ["key_scores"] * config.key_head + ["link_terms"] * has_terms
+    return [*names, "type_scores"] if config.num_types else names
 
 
 def _load_link_head(config: FormNetConfig, folder: Path) -> LinkHead | None:

@@ -55,7 +55,7 @@ def _build(init: InitConfig, network: type[Network], **config: Any) -> Initializ
     if init.checkpoint is not None:
         folder = find_model(str(init.checkpoint))
         # The checkpoint's task does not apply to the documents of this run.
-        overrides = {"task": None, **init.overrides, **config}
+        overrides = {"task": None, "document_types": None, **init.overrides, **config}
         model = network(FormNetConfig.from_pretrained(folder, **overrides))
         return InitializedModel(model, load_tokenizer(init.tokenizer or folder), _load_checkpoint(model, folder))
     if init.encoder is not None:

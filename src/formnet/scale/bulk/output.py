@@ -33,6 +33,8 @@ class BulkRow(BaseModel):
     text_source: list[str] = []
     currency: str | None = None
     date_order: str | None = None
+    type: str | None = None
+    type_score: float | None = None
     fields: Fields | None = None
     checks: list[CheckOutput] = []
     entities: list[EntityOutput] = []
@@ -121,6 +123,8 @@ def result_row(document: Document, source: str, schema: Schema) -> BulkRow:
         text_source=list(dict.fromkeys(page.text_source for page in document.pages if page.text_source)),
         currency=output.currency,
         date_order=output.date_order,
+        type=output.type,
+        type_score=output.type_score,
         fields=output.fields,
         checks=output.checks,
         entities=output.entities,

@@ -1,0 +1,107 @@
+"""Models chosen per document by a classifier on the global token."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import run_command, runner
+from formnet.cli import app
+from formnet.document import Document, DocumentType
+from formnet.document.builder import DocumentBuilder
+from formnet.errors import SettingsError
+from formnet.extraction.auto import AutoExtractor
+from formnet.extraction.extractor import Extractor
+from formnet.extraction.output import to_output
+from formnet.extraction.tables import document_columns
+from formnet.io.writers import write
+from formnet.modeling.onnx import export_onnx
+from formnet.training.document_types import add_type_classifier
+from linked_receipts import linked_receipt
+
+
+def letter(lines: int) -> Document:
+    builder = DocumentBuilder(f"letter-{lines}")
+    words = [f"word{number}" for number in range(15)]
+    texts = [words[(number + lines) % len(words)] for number in range(8 * lines)]
+    boxes = [[60 * (n % 8), 20 * (n // 8), 60 * (n % 8) + 50, 20 * (n // 8) + 12] for n in range(len(texts))]
+    builder.add_page(texts, boxes, 500, 700)
+    return builder.build()
+
+
+RECEIPTS = [linked_receipt(items, f"receipt-{items}") for items in range(1, 9)]
+LETTERS = [letter(lines) for lines in range(2, 10)]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("models")
+    first = Extractor.from_pretrained("receipts")
+    assert add_type_classifier(first, {"receipts": RECEIPTS[::2], "invoices": LETTERS[::2]}) == 1
+    first.save_pretrained(folder / "receipts")
+    Extractor.from_pretrained("ad-invoices").save_pretrained(folder / "invoices", quantized=True)
+    return [folder / "receipts", folder / "invoices"]
+
+
+@pytest.fixture(scope="module")
+def auto(models: list[Path]) -> AutoExtractor:
+    return AutoExtractor.from_models(models)
+
+
+def test_auto_each_document_is_read_by_the_model_of_its_type(auto: AutoExtractor) -> None:
+    documents = [document for pair in zip(LETTERS[1::2], RECEIPTS[1::2], strict=True) for document in pair]
+    letters, receipts = auto.extract(documents)[::2], auto.extract(documents)[1::2]
+    assert {document.type.name for document in letters} == {"invoices"}
+    assert {document.type.name for document in receipts} == {"receipts"}
+    assert all(0.5 < document.type.score <= 1 for document in letters + receipts)
+    for name, found in (("receipts", receipts), ("ad-invoices", letters)):
+        alone = Extractor.from_pretrained(name).extract(found)
+        for expected, document in zip(alone, found, strict=True):
+            assert [(e.label, e.words) for e in document.entities] == [(e.label, e.words) for e in expected.entities]
+
+
+def test_auto_output_has_type_and_the_checks_of_its_schema(auto: AutoExtractor) -> None:
+    receipt, other = auto.extract([RECEIPTS[3], LETTERS[3]])
+    output = to_output(receipt, auto.schema)
+    assert (output.type, output.type_score) == ("receipts", round(receipt.type.score, 4))
+    assert output.fields == to_output(receipt, Extractor.from_pretrained("receipts").schema).fields
+    assert {check.name for check in output.checks} >= {"total"}
+    assert to_output(other, auto.schema).checks == []
+    columns = document_columns(auto.schema)
+    assert {"total", "merchant.name", "contract_number"} <= set(columns)
+    assert len(set(columns)) == len(columns)
+
+
+def test_auto_model_without_classifier_raises(models: list[Path]) -> None:
+    with pytest.raises(SettingsError, match="does not recognize documents of type invoices, receipts"):
+        AutoExtractor.from_models(models[::-1])
+
+
+def test_type_classifier_survives_saving_quantizing_and_export(models: list[Path], tmp_path: Path) -> None:
+    extractor = Extractor.from_pretrained(models[0])
+    extractor.save_pretrained(tmp_path / "int8", quantized=True)
+    export_onnx(extractor.model, tmp_path / "onnx")
+    extractor.save_files(tmp_path / "onnx")
+    expected = extractor.extract(LETTERS[1]).type
+    for name in ("int8", "onnx"):
+        found = Extractor.from_pretrained(tmp_path / name).extract(LETTERS[1]).type
+        assert found == DocumentType(expected.name, pytest.approx(expected.score, abs=0.02))
+
+
+def test_add_types_command_writes_a_model_that_tells_them_apart(tmp_path: Path) -> None:
+    for name, documents in (("receipts", RECEIPTS), ("letters", LETTERS)):
+        write(documents, tmp_path / f"{name}.jsonl")
+    options = [f"--type={name}=jsonl:{tmp_path / f'{name}.jsonl'}" for name in ("receipts", "letters")]
+    message = run_command("add-types", "receipts", str(tmp_path / "model"), *options)
+    assert "tells 8 receipts, 8 letters apart; 100.00% of these documents are recognized" in message
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["document_types"] == ["receipts", "letters"]
+    assert Extractor.from_pretrained(tmp_path / "model").extract(LETTERS[0]).type.name == "letters"
+
+
+def test_add_types_command_bad_option_raises(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["add-types", "receipts", str(tmp_path / "model"), "--type=receipts"])
+    assert result.exit_code == 2
+    assert "is not of the form TYPE=CORPUS" in " ".join(result.output.split())
+    write(RECEIPTS, tmp_path / "receipts.jsonl")
+    with pytest.raises(SettingsError, match="at least two types with documents are needed"):
+        run_command("add-types", "receipts", str(tmp_path), f"--type=receipts=jsonl:{tmp_path / 'receipts.jsonl'}")
