@@ -3,6 +3,7 @@
 Parent and child exchange JSON, not pickles, so that a compromised child cannot run code in the parent.
 """
 
+import faulthandler
 import json
 import os
 import signal
@@ -162,12 +163,12 @@ class IsolatedReader:
                 [sys.executable, "-P", "-m", __name__, str(child_connection.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,  # for what libraries print
-                pass_fds=[child_connection.fileno()],
                 env={
                     **{name: value for name, value in os.environ.items() if name not in _SECRETS},
                     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the default pool reserves gigabytes
                     "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
                 },
+                **_inherit(child_connection),
             )
         settings = {
             "ocr": self.ocr,
@@ -187,6 +188,23 @@ class _Child(NamedTuple):
     process: subprocess.Popen[bytes]
     connection: Connection
     files: int
+
+
+def _inherit(connection: Connection) -> dict[str, Any]:
+    """Return the options of `Popen` that pass a connection to the child."""
+    if sys.platform == "win32":
+        os.set_handle_inheritable(connection.fileno(), True)
+        return {"startupinfo": subprocess.STARTUPINFO(lpAttributeList={"handle_list": [connection.fileno()]})}
+    return {"pass_fds": [connection.fileno()]}
+
+
+def _open_inherited(number: int) -> Connection:
+    """Open the connection that the parent has passed, in the child process."""
+    if sys.platform == "win32":
+        from multiprocessing.connection import PipeConnection
+
+        return PipeConnection(number)
+    return Connection(number)
 
 
 #: The child has checked the numbers of pages and words.
@@ -262,7 +280,7 @@ def _read(
             with limit_memory(isolation.memory):
                 document = next(documents, None)
                 message = _to_message(document, path, limits, images=request["images"])
-            signal.alarm(0)
+            _stop_timer()
             yield message
             if document is None:
                 return
@@ -294,7 +312,17 @@ def _to_message(
 
 def _start_timer(isolation: IsolationLimits) -> None:
     """End this process if it takes too long and the parent, which would kill it earlier, is gone."""
-    signal.alarm(ceil(isolation.timeout) + 5)
+    if hasattr(signal, "alarm"):
+        signal.alarm(ceil(isolation.timeout) + 5)
+    else:
+        faulthandler.dump_traceback_later(ceil(isolation.timeout) + 5, exit=True)
+
+
+def _stop_timer() -> None:
+    if hasattr(signal, "alarm"):
+        signal.alarm(0)
+    else:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _error_message(error: FormNetError, *, ends_file: bool = True) -> dict[str, Any]:
@@ -346,4 +374,4 @@ class _LazyEngine:
 
 
 if __name__ == "__main__":
-    _serve(Connection(int(sys.argv[1])))
+    _serve(_open_inherited(int(sys.argv[1])))
