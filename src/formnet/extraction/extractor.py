@@ -36,7 +36,8 @@ from formnet.io.readers import read_one
 from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.attention import has_compiler
 from formnet.modeling.onnx import ONNX_NAME, OnnxModel
-from formnet.modeling.quantization import INT8_WEIGHTS_NAME, load_model, save_quantized
+from formnet.modeling.quantization import load_model, save_quantized
+from formnet.modeling.weights import INT8_WEIGHTS_NAME
 
 #: Maximum tokens per batch. ONNX writes every pair of the band to memory, which should stay in the cache.
 MAX_BATCH_TOKENS, ONNX_MAX_BATCH_TOKENS = 8192, 1024

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
-from transformers import PreTrainedModel
 from transformers import initialization as init
 from transformers.activations import ACT2FN
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -38,6 +37,7 @@ from formnet.modeling.attention.tiled import tiled_attention
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.dropout import Dropout
 from formnet.modeling.links import LinkHead, StructureTargets, link_loss, make_link_head
+from formnet.modeling.weights import Int8PreTrainedModel
 
 # --------------------------------------------------------------------------------------------------------------------
 # Rich Attention (Section 3.2)
@@ -373,7 +373,7 @@ class FormNetOutput(ModelOutput):
     hidden_states: tuple[Tensor, ...] | None = None  # each [B, 1 + N, d]
 
 
-class FormNetPreTrainedModel(PreTrainedModel):
+class FormNetPreTrainedModel(Int8PreTrainedModel):
     """Configuration and weight initialization shared by all FormNet models."""
 
     config_class = FormNetConfig

@@ -4,33 +4,21 @@ Loading restores a float32 network, so nothing else depends on the format.
 """
 
 import json
-import re
 from collections.abc import Collection
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.errors import TokenizerError
 from formnet.modeling.configuration import FormNetConfig
 from formnet.modeling.formnet import FormNetForTokenClassification
+from formnet.modeling.weights import INT8_WEIGHTS_NAME, SCALE, load_weights
 
-INT8_WEIGHTS_NAME = "model-int8.safetensors"
-_SCALE = ".scale"
 #: Smaller tensors are stored in half precision.
 _MIN_ELEMENTS = 4096
-#: Parameter names of version 0.1, in which the shipped weights are stored.
-_OLD_NAMES = {
-    r"\bpieces\.weight$": "token_embeddings.weight",
-    r"\bpositions\.weight$": "position_embeddings.weight",
-    r"\brich\.row$": "rich.query_weight",
-    r"\brich\.column$": "rich.key_weight",
-    r"\brich\.sharpness$": "rich.theta",
-    r"\bto_global$": "global_bias",
-}
 
 
 def save_quantized(model: FormNetForTokenClassification, folder: Path) -> None:
@@ -48,25 +36,6 @@ def load_model(folder: Path) -> FormNetForTokenClassification:
     return model.eval()
 
 
-def find_weights(folder: Path) -> Path | None:
-    """Return the weights file of a model folder, if there is one."""
-    files = (folder / name for name in (INT8_WEIGHTS_NAME, SAFE_WEIGHTS_NAME))
-    return next((file for file in files if file.is_file()), None)
-
-
-def load_weights(folder: Path) -> dict[str, Tensor]:
-    """Load a model folder's weights in full precision, under today's parameter names."""
-    file = find_weights(folder)
-    if file is None:
-        raise OSError(f"there is neither {SAFE_WEIGHTS_NAME} nor {INT8_WEIGHTS_NAME} in it.")
-    weights = load_file(file)
-    if file.name == INT8_WEIGHTS_NAME:
-        weights = dequantize(weights)
-    for pattern, replacement in _OLD_NAMES.items():
-        weights = {re.sub(pattern, replacement, name): tensor for name, tensor in weights.items()}
-    return weights
-
-
 def quantize(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Convert matrices to int8 with a scale per row, and other tensors to half precision."""
     quantized: dict[str, Tensor] = {}
@@ -78,20 +47,8 @@ def quantize(weights: dict[str, Tensor]) -> dict[str, Tensor]:
         shape = (-1, *(1,) * (tensor.dim() - 1))
         scale = scale.half().float().clamp(min=1e-7)  # as it will be loaded
         quantized[name] = (tensor / scale.view(shape)).round().clamp(-127, 127).to(torch.int8)
-        quantized[name + _SCALE] = scale.half()
+        quantized[name + SCALE] = scale.half()
     return quantized
-
-
-def dequantize(quantized: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Convert weights back to full precision."""
-    weights: dict[str, Tensor] = {}
-    for name, tensor in quantized.items():
-        if name.endswith(_SCALE) and quantized[name.removesuffix(_SCALE)].dtype == torch.int8:
-            continue
-        weights[name] = tensor.float()
-        if tensor.dtype == torch.int8:
-            weights[name] *= quantized[name + _SCALE].float().view(-1, *(1,) * (tensor.dim() - 1))
-    return weights
 
 
 def prune_vocabulary(

@@ -13,7 +13,7 @@ from formnet.encoding import load_tokenizer
 from formnet.errors import SettingsError
 from formnet.extraction.pretrained import HUB_PREFIX, download, find_model
 from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, warm_config, warm_start
-from formnet.modeling.quantization import load_weights
+from formnet.modeling.weights import load_weights
 from formnet.training.config import InitConfig, Optimization
 
 #: Encoders distributed as Python packages, by name: module, folder in it, and package to install.

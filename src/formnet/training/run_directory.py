@@ -12,7 +12,7 @@ from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extraction.pretrained import find_model
 from formnet.io.writers import atomic_write
-from formnet.modeling.quantization import find_weights
+from formnet.modeling.weights import find_weights
 from formnet.training.config import InitConfig, Run, make_settings
 from formnet.training.data import HeadData
 
