@@ -14,10 +14,19 @@ from formnet.datasets.near_duplicates import NEAR_DUPLICATE_SHARE
 from formnet.document import Document
 from formnet.document.values.parse import fold
 from formnet.encoding import Encoder, load_tokenizer
+from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.training.config import PreTraining, load_settings
 from formnet.training.masked_lm import Masker
-from formnet.training.page_split import LEFT_OUT, PageSplit, read_numbered_pages, read_pages, source_id, split_pages
+from formnet.training.page_split import (
+    LEFT_OUT,
+    PageSplit,
+    copy_words,
+    read_numbered_pages,
+    read_pages,
+    source_id,
+    split_pages,
+)
 from formnet.training.page_stream import PageStream
 from page_epochs import read_epoch
 
@@ -57,6 +66,18 @@ def test_split_pages_leaves_out_held_out_documents_excluded_ones_and_near_duplic
     assert loaded.left_out == split.left_out
     assert [(page.id, page.texts) for page in loaded.held_out] == [(page.id, page.texts) for page in split.held_out]
     assert split_pages([file], 0, []).left_out == []
+
+
+def test_copy_words_writes_each_corpus_once_without_labels(documents: list[Document], tmp_path: Path) -> None:
+    write(documents, tmp_path / "corpus.jsonl")
+    spec = f"jsonl:{tmp_path / 'corpus.jsonl'}"
+    (file,) = copy_words([spec], tmp_path / "run")
+    copies = list(read(file))
+    assert [copy.texts for copy in copies] == [document.texts for document in documents]
+    assert any(document.entities for document in documents)
+    assert not any(copy.entities or copy.links or copy.fields for copy in copies)
+    (tmp_path / "corpus.jsonl").unlink()
+    assert copy_words([spec], tmp_path / "run") == [file]
 
 
 def test_read_numbered_pages_skips_documents_and_pages(documents: list[Document], tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_pretrain_killed_and_resumed_gives_the_same_weights(
     different_pages: list[Path], vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"steps": 14, "eval_every": 4, "save_minutes": 0.0, "raster": 0.5}
+    settings["corpora"] = [f"jsonl:{different_pages.pop()}"]
     full = small_pretraining(different_pages, vocabulary, tmp_path / "full", **settings)
     pretrain(full)
     run = small_pretraining(different_pages, vocabulary, tmp_path / "killed", **settings)

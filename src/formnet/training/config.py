@@ -158,6 +158,7 @@ class PreTraining(Run, ReadingOrders):
     """Masked language modeling on unlabeled pages."""
 
     pages: tuple[Path, ...] = Field(min_length=1)  # JSONL or Parquet files, read repeatedly
+    corpora: Corpora = ()  # labeled corpora whose words are read, too
     steps: int = Field(ge=1)
     mlm_probability: float = Field(0.15, gt=0, lt=1)
     whole_words: bool = True  # mask all tokens of a word

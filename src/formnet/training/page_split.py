@@ -56,6 +56,21 @@ class PageSplit:
         return cls(list(read(held_out)) if held_out.is_file() else [], [LeftOut(*page) for page in left_out])
 
 
+def copy_words(corpora: Sequence[str], folder: Path) -> list[Path]:
+    """Write the words of each corpus to a file of pages in a folder, unless it is there; return the files."""
+    files = [folder / f"{re.sub(r'[^A-Za-z0-9]+', '-', spec)}.jsonl.gz" for spec in corpora]
+    for spec, file in zip(corpora, files, strict=True):
+        if not file.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            write(map(_without_labels, open_corpus(spec)), file)
+    return files
+
+
+def _without_labels(document: Document) -> Document:
+    pages = tuple(replace(page, image=None) for page in document.pages)
+    return replace(document, pages=pages, entities=(), links=(), fields={})
+
+
 def split_pages(files: Sequence[Path], held_out_pages: int, exclude: Sequence[str]) -> PageSplit:
     """Hold out complete documents from the start of each file, and find the pages to leave out.
 

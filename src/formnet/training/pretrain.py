@@ -18,7 +18,7 @@ from formnet.modeling import FormNetForMaskedLM
 from formnet.training.config import PreTraining
 from formnet.training.initialization import initialize
 from formnet.training.masked_lm import Masker, masked_batch
-from formnet.training.page_split import PageSplit, split_pages
+from formnet.training.page_split import PageSplit, copy_words, split_pages
 from formnet.training.page_stream import PageStream
 from formnet.training.run_directory import HELD_OUT, claim_run_directory, last_checkpoint, read_state
 from formnet.training.sampling import TensorBatch
@@ -51,11 +51,10 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     tokenizer = initialized.tokenizer
     encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
     checkpoint = last_checkpoint(run.output) if resume else None
-    split = (
-        split_pages(run.pages, run.held_out_pages, run.exclude) if checkpoint is None else PageSplit.load(run.output)
-    )
+    files = [*run.pages, *copy_words(run.corpora, run.output)]
+    split = split_pages(files, run.held_out_pages, run.exclude) if checkpoint is None else PageSplit.load(run.output)
     stream = PageStream(
-        run.pages,
+        files,
         encoder,
         masker,
         run.optimization.max_batch_tokens,
