@@ -24,7 +24,7 @@ def test_load_settings_shipped_variants_are_valid(variants: Path) -> None:
 
 @pytest.mark.parametrize("config", sorted(CONFIGS.glob("*.yaml")), ids=lambda file: file.stem)
 def test_load_settings_shipped_configuration_is_valid(config: Path) -> None:
-    load_settings(PreTraining if config.stem.startswith("pretrain") else FineTuning, config)
+    load_settings(PreTraining if is_pretraining(config) else FineTuning, config)
 
 
 def test_load_settings_overrides_replace_values(tmp_path: Path) -> None:
