@@ -61,6 +61,8 @@ def test_modules_without_extras_can_be_imported() -> None:
         (["serve"], EXTRAS, "formnet[scale]"),
         (["bulk", "a", "b"], EXTRAS, "formnet[scale]"),
         (["train", "configs/example.yaml"], EXTRAS, "formnet[train]"),
+        (["extract", "examples/receipt.jpg", "-o", "/tmp/table.xlsx"], {"xlsxwriter"}, "formnet[xlsx]"),
+        (["watch", "in", "out", "--table", "xlsx"], {"xlsxwriter"}, "formnet[xlsx]"),
         (["benchmarks", "attacks", "receipts"], {"httpx"}, "formnet doctor"),
     ],
 )

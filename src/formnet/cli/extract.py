@@ -81,6 +81,10 @@ def extract(
         raise typer.BadParameter("a table can only be printed. Use json, jsonl, csv or xlsx with --out")
     if output_format == OutputFormat.xlsx and output is None:
         raise typer.BadParameter("a spreadsheet needs --out")
+    if output_format == OutputFormat.xlsx:
+        from formnet.extraction.writers import XlsxWriter
+
+        XlsxWriter.check_installed()
     if items and output_format != OutputFormat.csv:
         raise typer.BadParameter("--items needs --format csv")
     if values and output_format not in (OutputFormat.json, OutputFormat.jsonl):

@@ -56,11 +56,14 @@ def watch(
     except ImportError as error:
         raise SettingsError("watching a folder needs another package. Run pip install 'formnet[watch]'.") from error
     from formnet.document import Document
+    from formnet.extraction.writers import XlsxWriter
     from formnet.io.isolation import IsolatedReader, IsolationLimits
     from formnet.scale.hot_folder import HotFolder
     from formnet.scale.watch import Tables
     from formnet.scale.watch import watch as watch_folder
 
+    if table == TableOption.xlsx:
+        XlsxWriter.check_installed()
     folder = HotFolder(inbox, outbox, settle)
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -90,7 +93,7 @@ def watch(
             folder,
             Tables(folder, extractor.schema, table.value),
             extract,
-            lambda path, message: typer.echo(f"{path}: {message}"),
+            lambda path, message: typer.echo(f"{path}: {message.removeprefix(f'{path.name}: ')}"),
             stop,
             once=once,
             poll=poll,

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -83,11 +84,16 @@ def _write_row(file: TextIO, row: Row) -> None:
 class XlsxWriter:
     """Write a spreadsheet with a sheet of documents and a sheet of items."""
 
+    @staticmethod
+    def check_installed() -> None:
+        """Raise `SettingsError` if the package that writes spreadsheets is missing."""
+        if find_spec("xlsxwriter") is None:
+            raise SettingsError("spreadsheets need another package. Run pip install 'formnet[xlsx]'.")
+
     def __init__(self, file: Path, schema: Schema) -> None:
-        try:
-            from xlsxwriter import Workbook
-        except ImportError as error:
-            raise SettingsError("spreadsheets need another package. Run pip install 'formnet[xlsx]'.") from error
+        self.check_installed()
+        from xlsxwriter import Workbook
+
         self.schema = schema
         # Values are never formulas or links, whatever a document prints.
         options = {"strings_to_formulas": False, "strings_to_urls": False, "constant_memory": False}
