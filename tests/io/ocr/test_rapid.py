@@ -1,4 +1,7 @@
+import os
 import pickle
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,6 +60,20 @@ def test_engine_runtimes_read_the_same_words() -> None:
 
 @pytest.mark.ocr
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("openvino_telemetry") is None, reason="needs OpenVINO's telemetry")
+@pytest.mark.parametrize(("engine", "reports"), [("openvino", True), ("formnet.io.ocr.rapid", False)])
+def test_engine_openvino_reports_nothing_over_the_network(engine: str, reports: bool, tmp_path: Path) -> None:
+    """Without the engine, importing OpenVINO starts to report, which leaves files in the home directory."""
+    load = "import openvino" if engine == "openvino" else f"import {engine}; {engine}.Engine('openvino')._engine"
+    code = f"{load}; import sys; print(sys.modules.get('openvino_telemetry') is not None)"
+    hidden = {"CI": "", "TF_BUILD": "", "JENKINS_URL": "", "https_proxy": "http://127.0.0.1:9"}
+    environment = {**os.environ, **hidden, "HOME": str(tmp_path)}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == [str(reports)]
+    assert any(tmp_path.iterdir()) == reports
+
+
 @pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO")
 def test_isolated_reader_openvino_reads_within_memory_limit(examples: Path) -> None:
     with IsolatedReader("rapidocr") as reader:

@@ -4,6 +4,7 @@ OpenVINO runs them where it is installed, otherwise onnxruntime, which is slower
 """
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -170,10 +171,12 @@ def find_rotation(quads: NDArray[np.float64], is_reversed: NDArray[np.bool_]) ->
 def _adapt_openvino() -> None:
     """Change how RapidOCR uses OpenVINO where it has no setting for it.
 
-    On some processors, OpenVINO uses bf16, which changes the recognized words. It caches kernels for every shape;
-    each page has others, and hundreds of MB add up. And without memory for a result, a request returns the result of
-    its last call, which would become wrong words; a new request has none.
+    Importing it reports that over the network unless the package for such reports is missing. On some processors, it
+    uses bf16, which changes the recognized words. It caches kernels for every shape; each page has others, and hundreds
+    of MB add up. And without memory for a result, a request returns the result of its last call, which would become
+    wrong words; a new request has none.
     """
+    sys.modules.setdefault("openvino_telemetry", cast("Any", None))  # as if it were not installed
     from rapidocr.inference_engine.openvino import device_config, main
 
     config, session = cast("Any", device_config.CPUConfig), cast("Any", main.OpenVINOInferSession)
