@@ -77,6 +77,11 @@ def test_compose_commands_are_valid_and_unprivileged() -> None:
         assert service["cap_drop"] == ["ALL"]
         assert service["read_only"]
     assert [service["command"][0] for service in compose["services"].values()] == ["serve", "watch"]
+    for service in compose["services"].values():
+        temporary = [mount.partition(":")[0] for mount in service["tmpfs"]]
+        assert service["environment"]["HOME"] in temporary  # Ray writes there, and the rest is read-only
+        if "0.0.0.0" in service["command"]:  # refused without keys
+            assert service["environment"]["FORMNET_API_KEYS"].startswith("${FORMNET_API_KEYS:?")
 
 
 @pytest.mark.parametrize(
