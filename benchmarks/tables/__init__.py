@@ -30,6 +30,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "funsd-rows": scores.variants,
     "funsd-scratch": scores.variants,
     "choices": scores.choices,
+    "ocr-words": scores.choices_by_head,
     "curve": scores.curve,
     "hours": scores.hours,
     "pretrain-clean": scores.pretraining,

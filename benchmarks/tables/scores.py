@@ -111,6 +111,14 @@ def choices(record: dict[str, Any]) -> str:
     return table(rows)
 
 
+def choices_by_head(record: dict[str, Any]) -> str:
+    """Tabulate variants on held-out documents by head."""
+    heads = list(record["rows"][0]["heads"])
+    rows: list[tuple[str, ...]] = [("variant", *(f"F1 of {head}" for head in heads))]
+    rows += [(row["variant"], *(spread(row["heads"][head]) for head in heads)) for row in record["rows"]]
+    return table(rows)
+
+
 def variants(record: dict[str, Any]) -> str:
     """Tabulate variants with their size."""
     rows = [("variant", "parameters", "F1")]

@@ -60,10 +60,16 @@ def compare(
                 "overrides": list(overrides),
                 "f1": mean_and_std([_score(trial, test) for trial in trials]),
                 "parameters": parameter_count(trials[0]),
-                **(_structure(trials) if test is None else {}),
+                **({"heads": _heads(trials), **_structure(trials)} if test is None else {}),
             }
         )
     return {"seeds": list(seeds), "judged_on": test or HELD_OUT_DOCUMENTS, "rows": rows}
+
+
+def _heads(trials: Sequence[FineTuning]) -> dict[str, Any]:
+    """Return F1 on the held-out documents by head."""
+    scores = [held_out_f1(trial) for trial in trials]
+    return {head: mean_and_std([by_head[head] for by_head in scores]) for head in scores[0]}
 
 
 def _structure(trials: Sequence[FineTuning]) -> dict[str, Any]:
