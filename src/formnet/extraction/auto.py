@@ -1,43 +1,42 @@
 """Choice of a model per document: the network of the first model also recognizes the types of documents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extraction.annotations import Annotations
+from formnet.extraction.base import DocumentExtractor
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.options import ExtractionOptions
-from formnet.extraction.references import read_references
+from formnet.extraction.references import ReferenceList, read_references
 from formnet.extraction.schema import Schema
 
 
-class AutoExtractor(Extractor):
-    """The extractor of one type of document, and others for the types that its network recognizes.
+class AutoExtractor(DocumentExtractor):
+    """An extractor per type of document. The first one has a type classifier, and reads types without an extractor.
 
-    Documents of an unknown type are read by the first model.
+    The classifier knows no other types: a document that is of none of them is assigned the most similar one.
     """
 
-    others: dict[str, Extractor]
+    def __init__(
+        self, extractors: Mapping[str, Extractor], references: Iterable[ReferenceList | str | Path] = ()
+    ) -> None:
+        self.extractors = dict(extractors)
+        self.first_type, self.first = next(iter(self.extractors.items()))
+        types = self.first.model.config.document_types or []
+        if missing := [name for name in self.extractors if name not in types]:
+            raise SettingsError(f"the first model does not recognize documents of type {', '.join(missing)}.")
+        self.ocr, self.limits = self.first.ocr, self.first.limits
+        by_type = {name: extractor.schema for name, extractor in self.extractors.items()}
+        self.schema = Schema.union(by_type).with_references(read_references(references))
 
     @classmethod
-    def from_models(cls, sources: Sequence[str | Path], **options: Any) -> "AutoExtractor":
-        """Load models, which have the names of document types; the first one must have a type classifier."""
+    def from_pretrained(cls, sources: Mapping[str, str | Path], **options: Any) -> "AutoExtractor":
+        """Load a model per type of document; options are those of `Extractor.from_pretrained`."""
         references = options.pop("references", ())
-        first = cls.from_pretrained(sources[0], **options)
-        assert isinstance(first, AutoExtractor)
-        types = first.model.config.document_types or []
-        names = [Path(source).name for source in sources]
-        if missing := [name for name in names if name not in types]:
-            raise SettingsError(f"{sources[0]}: does not recognize documents of type {', '.join(missing)}.")
-        first.others = {
-            name: Extractor.from_pretrained(source, **options)
-            for name, source in zip(names[1:], sources[1:], strict=True)
-        }
-        by_type = {names[0]: first.schema} | {name: other.schema for name, other in first.others.items()}
-        first.schema = Schema.union(by_type).with_references(read_references(references))
-        return first
+        return cls({name: Extractor.from_pretrained(source, **options) for name, source in sources.items()}, references)
 
     def iter_annotations(
         self,
@@ -46,15 +45,25 @@ class AutoExtractor(Extractor):
         options: Sequence[ExtractionOptions] | None = None,
     ) -> Iterator[tuple[int, Annotations]]:
         """Yield each document's index and annotations, first of the documents that the first model reads."""
-        routed: dict[str, dict[int, Annotations]] = {name: {} for name in self.others}
-        for i, annotations in super().iter_annotations(documents, head, options):
-            if annotations.type is not None and annotations.type.name in routed:
-                routed[annotations.type.name][i] = annotations
-            else:
+        routed: dict[str, dict[int, Annotations]] = {}
+        for i, annotations in self.first.iter_annotations(documents, head, options):
+            name = self.first_type if annotations.type is None else annotations.type.name
+            if name == self.first_type or name not in self.extractors:
                 yield i, annotations
+            else:
+                routed.setdefault(name, {})[i] = annotations
         for name, by_index in routed.items():
             indices = list(by_index)
             own_options = None if options is None else [options[i] for i in indices]
-            found = self.others[name].iter_annotations([documents[i] for i in indices], head, own_options)
+            found = self.extractors[name].iter_annotations([documents[i] for i in indices], head, own_options)
             for number, annotations in found:
                 yield indices[number], annotations._replace(type=by_index[indices[number]].type)
+
+    def count_tokens(self, document: Document) -> int:
+        """Return the highest number of tokens for any of the models; raise `LimitError` if one has too many."""
+        return max(extractor.count_tokens(document) for extractor in self.extractors.values())
+
+    def warm_up(self) -> None:
+        """Load and compile everything of each model now."""
+        for extractor in self.extractors.values():
+            extractor.warm_up()

@@ -3,9 +3,9 @@
 import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from formnet.document.values.conventions import infer_day_first
 from formnet.encoding import EncodedDocument, Encoder, StructureScheme, buckets, collate, load_tokenizer, tokenize_words
 from formnet.errors import LimitError, SettingsError
 from formnet.extraction.annotations import Annotations
+from formnet.extraction.base import DocumentExtractor
 from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.decoding import decode
 from formnet.extraction.links import BatchScores, StructureScores, links_by_position, predict_links, split_key
@@ -32,7 +33,6 @@ from formnet.extraction.schema import Schema
 from formnet.extraction.task import read_heads
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
 from formnet.io.ocr import OcrEngine
-from formnet.io.readers import read_one
 from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.attention import has_compiler
 from formnet.modeling.onnx import ONNX_NAME, OnnxModel
@@ -52,16 +52,13 @@ _LOAD_ERRORS = (
 )  # fmt: skip
 
 Scores = NDArray[np.float32]
-Source = Document | str | Path
 
 
-class Extractor:
+class Extractor(DocumentExtractor):
     """A token classifier with its tokenizer and its heads.
 
     It keeps no state between calls: threads may share it, and it can be pickled.
     """
-
-    schema: Schema
 
     def __init__(
         self,
@@ -120,37 +117,6 @@ class Extractor:
         self.encoder.tokenizer.save(str(Path(folder) / "tokenizer.json"))
         if self.typed_fields:
             self.schema.save(Path(folder))
-
-    @overload
-    def extract(self, source: Document | str | Path) -> Document: ...  # type: ignore[overload-overlap]
-    @overload
-    def extract(self, source: Sequence[Document | str | Path]) -> list[Document]: ...
-    def extract(self, source: Source | Sequence[Source]) -> Document | list[Document]:
-        """Return the document, or the documents, with their entities; paths are read first.
-
-        >>> Extractor.from_pretrained("receipts").extract("receipt.jpg").entities  # doctest: +SKIP
-        (Entity(total: '9.00', page 1, 0.998),)
-        """
-        if isinstance(source, Document | str | Path):
-            return self.extract([source])[0]
-        return list(self.annotate(item if isinstance(item, Document) else self.read(item) for item in source))
-
-    def read(self, path: str | Path) -> Document:
-        """Read a file with one document, by this extractor's OCR engine and limits."""
-        return read_one(path, self.ocr, self.limits)
-
-    def annotate(self, documents: Iterable[Document], drop_below: float = 0.0, chunk: int = 64) -> Iterator[Document]:
-        """Yield documents with predicted annotations instead of their own, without entities of a lower score."""
-        stream = iter(documents)
-        while batch := list(islice(stream, chunk)):
-            annotations = dict(self.iter_annotations(batch))
-            for i, document in enumerate(batch):
-                yield annotations[i].drop_below(drop_below).apply_to(document)
-
-    def entities(self, documents: Sequence[Document], head: str | None = None) -> list[list[Entity]]:
-        """Return each document's entities in reading order, of all heads or of one."""
-        annotations = dict(self.iter_annotations(documents, head))
-        return [annotations[i].entities for i in range(len(documents))]
 
     def iter_annotations(
         self,

@@ -207,16 +207,24 @@ class Schema(BaseModel):
 
     @classmethod
     def union(cls, by_type: Mapping[str, "Schema"]) -> "Schema":
-        """Return a schema with the fields of all types of documents; checks depend on the type."""
+        """Return a schema with the fields of all types of documents; each label must mean the same in all of them."""
         fields: dict[str, FieldSchema] = {}
-        for schema in by_type.values():
-            fields = schema.by_label | fields
-        order = dict.fromkeys(label for schema in by_type.values() for label in schema.by_label)
-        return cls(fields=tuple(fields[label] for label in order), by_type=dict(by_type))
+        for name, schema in by_type.items():
+            for field in schema.fields:
+                if fields.setdefault(field.label, field) != field:
+                    raise SettingsError(f"the label {field.label!r} has another field in the schema of {name}.")
+        try:
+            return cls(fields=tuple(fields.values()), by_type=dict(by_type))
+        except ValidationError as error:
+            reason = error.errors(include_url=False)[0]["msg"]
+            raise SettingsError(f"the schemas of {', '.join(by_type)} contradict each other: {reason}.") from error
 
     def for_type(self, document_type: DocumentType | None) -> "Schema":
-        """Return the schema for documents of a type."""
-        return self if document_type is None else self.by_type.get(document_type.name, self)
+        """Return the schema for documents of a type: in a union, its own, and that of the first type for others."""
+        if not self.by_type:
+            return self
+        first = next(iter(self.by_type.values()))
+        return first if document_type is None else self.by_type.get(document_type.name, first)
 
     def with_references(self, references: Iterable[ReferenceList]) -> "Schema":
         """Return this schema with lists that the values of its fields are matched with."""

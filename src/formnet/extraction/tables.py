@@ -20,7 +20,7 @@ def is_item(field: FieldSchema, schema: Schema) -> bool:
 
 def document_columns(schema: Schema) -> list[str]:
     """Return the columns of documents; a payment in cash is in the column `payments.cash`."""
-    columns = ["document", "currency"]
+    columns = ["document", *(["type"] if schema.by_type else []), "currency"]
     for field in schema.fields:
         if not is_item(field, schema):
             names = [segment.name for segment in field.segments]
@@ -47,6 +47,8 @@ def document_row(output: DocumentOutput, schema: Schema) -> Row:
     to_review = [column for column, fields in cells.items() if any(field.review for field in fields)]
     row: Row = dict.fromkeys(document_columns(schema))
     row |= {"document": output.document, "currency": output.currency}
+    if schema.by_type:
+        row["type"] = output.type
     for column, fields in cells.items():
         row |= {column: _cell(fields), **_reference_cells(column, fields)}
     return row | {"review": "; ".join(to_review), "failed_checks": "; ".join(failed)}

@@ -277,10 +277,12 @@ def _read(
         )
         while True:
             _start_timer(isolation)
-            with limit_memory(isolation.memory):
-                document = next(documents, None)
-                message = _to_message(document, path, limits, images=request["images"])
-            _stop_timer()
+            try:
+                with limit_memory(isolation.memory):
+                    document = next(documents, None)
+                    message = _to_message(document, path, limits, images=request["images"])
+            finally:
+                _stop_timer()
             yield message
             if document is None:
                 return

@@ -584,8 +584,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
             loss = losses.mean_loss(scores.flatten(0, 1), targets.flatten(), num_items_in_batch)
         if structure is not None:
             loss = loss + losses.divide_by_labels(self.structure_loss(output, structure), labels, num_items_in_batch)
-        output.loss = loss
-        return output
+        return FormNetTokenClassifierOutput(**{"loss": loss, **output})  # first, as in other models
 
     def structure_loss(self, output: FormNetTokenClassifierOutput, targets: StructureTargets) -> Tensor:
         """Sum the losses of captions, over the words of entities, and of links, over the parts."""

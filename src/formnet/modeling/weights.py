@@ -35,25 +35,23 @@ class Int8PreTrainedModel(PreTrainedModel):
         cls, pretrained_model_name_or_path: str | PathLike[str] | None, *arguments: Any, **options: Any
     ) -> Self:
         """Load a model like transformers; a folder may hold int8 weights."""
-        if pretrained_model_name_or_path is None or not _has_int8(Path(pretrained_model_name_or_path)):
-            model: Self = super().from_pretrained(pretrained_model_name_or_path, *arguments, **options)
-            return model
-        folder, config = Path(pretrained_model_name_or_path), options.pop("config", None)
-        if not isinstance(config, FormNetConfig):
-            config, options = FormNetConfig.from_pretrained(config or folder, return_unused_kwargs=True, **options)
-        model = super().from_pretrained(None, *arguments, config=config, state_dict=load_weights(folder), **options)
-        model.name_or_path = str(folder)
+        source = pretrained_model_name_or_path
+        if source is not None and (Path(source) / INT8_WEIGHTS_NAME).is_file():
+            config = options.pop("config", None)
+            if not isinstance(config, FormNetConfig):
+                config, options = FormNetConfig.from_pretrained(config or source, return_unused_kwargs=True, **options)
+            options |= {"config": config, "state_dict": load_weights(Path(source))}
+            source = None
+        model: Self = super().from_pretrained(source, *arguments, **options)
         return model
-
-
-def _has_int8(folder: Path) -> bool:
-    return (folder / INT8_WEIGHTS_NAME).is_file()
 
 
 def find_weights(folder: Path) -> Path | None:
     """Return the weights file of a model folder, if there is one."""
-    files = (folder / name for name in (INT8_WEIGHTS_NAME, SAFE_WEIGHTS_NAME))
-    return next((file for file in files if file.is_file()), None)
+    files = [folder / name for name in (INT8_WEIGHTS_NAME, SAFE_WEIGHTS_NAME) if (folder / name).is_file()]
+    if len(files) > 1:
+        raise OSError(f"there are both {SAFE_WEIGHTS_NAME} and {INT8_WEIGHTS_NAME} in it. Remove the older one.")
+    return files[0] if files else None
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:

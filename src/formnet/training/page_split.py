@@ -27,7 +27,7 @@ LEFT_OUT, HELD_OUT_PAGES = "left_out.json", "held_out_pages.jsonl"
 class LeftOut:
     """A page that is not trained on, and why."""
 
-    file: str
+    file: str  # its name, because a run may be moved with the copies of corpora in it
     page: str
     reason: str
 
@@ -53,22 +53,28 @@ class PageSplit:
         """Read what `save` wrote."""
         left_out = json.loads((folder / LEFT_OUT).read_text(encoding="utf-8"))["pages"]
         held_out = folder / HELD_OUT_PAGES
-        return cls(list(read(held_out)) if held_out.is_file() else [], [LeftOut(*page) for page in left_out])
+        pages = [LeftOut(Path(file).name, page, reason) for file, page, reason in left_out]
+        return cls(list(read(held_out)) if held_out.is_file() else [], pages)
 
 
-def copy_words(corpora: Sequence[str], folder: Path) -> list[Path]:
-    """Write the words of each corpus to a file of pages in a folder, unless it is there; return the files."""
-    files = [folder / f"{re.sub(r'[^A-Za-z0-9]+', '-', spec)}.jsonl.gz" for spec in corpora]
-    for spec, file in zip(corpora, files, strict=True):
-        if not file.is_file():
-            folder.mkdir(parents=True, exist_ok=True)
-            write(map(_without_labels, open_corpus(spec)), file)
+def copy_words(corpora: Sequence[str], folder: Path, *, reuse: bool) -> list[Path]:
+    """Write the words of each corpus to a file of pages in a folder, and return the files; `reuse` keeps old ones.
+
+    IDs name the corpus: its documents are complete, also if their IDs end like page numbers, and a document of another
+    corpus may have the same ID.
+    """
+    files: list[Path] = []
+    for number, spec in enumerate(corpora):
+        file = folder / f"corpus-{number}-{spec.partition(':')[0]}.jsonl.gz"
+        files.append(file)
+        if not (reuse and file.is_file()):
+            write((_without_labels(document, f"{document.id} of {spec}") for document in open_corpus(spec)), file)
     return files
 
 
-def _without_labels(document: Document) -> Document:
+def _without_labels(document: Document, name: str) -> Document:
     pages = tuple(replace(page, image=None) for page in document.pages)
-    return replace(document, pages=pages, entities=(), links=(), fields={})
+    return replace(document, id=name, pages=pages, entities=(), links=(), fields={})
 
 
 def split_pages(files: Sequence[Path], held_out_pages: int, exclude: Sequence[str]) -> PageSplit:
@@ -97,7 +103,7 @@ def split_pages(files: Sequence[Path], held_out_pages: int, exclude: Sequence[st
         for page in read_pages(file):
             reason = _reason(page, ids, excluded_ids, index)
             if reason:
-                left_out.append(LeftOut(str(file), page.id, reason))
+                left_out.append(LeftOut(file.name, page.id, reason))
     # A page of an excluded document must not be evaluated on either.
     kept = [page for page in held_out if source_id(page.id) not in excluded_ids]
     return PageSplit(kept, left_out)

@@ -44,8 +44,8 @@ class StreamPosition:
 class PageSequence:
     """The pages of all files, epoch after epoch, of which each of n processes gets every n-th.
 
-    Files are sampled by their remaining documents, so that all end together. Pages in `left_out`, given by file and id,
-    are skipped.
+    Files are sampled by their remaining documents, so that all end together. Pages in `left_out`, given by file name
+    and id, are skipped.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class PageSequence:
     def _next_page(self, index: int) -> Document | None:
         """Return the next page of a file to train on; None at its end."""
         for document_number, page_number, page in self.readers[index]:
-            if (str(self.files[index]), page.id) not in self.left_out:
+            if (self.files[index].name, page.id) not in self.left_out:
                 self.read[index] = (document_number, page_number + 1)
                 return page
         return None

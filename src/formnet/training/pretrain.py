@@ -45,13 +45,17 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     missing = [str(file) for file in run.pages if not file.is_file()]
     if missing:
         raise SettingsError(f"pages: {', '.join(missing)} not found. Check the paths.")
+    if len({file.name for file in run.pages}) < len(run.pages):
+        raise SettingsError("pages: two files have the same name. Rename one.")
     limit_threads(run.threads)
     set_seed(run.seed)
     initialized = initialize(run.init, run.optimization, FormNetForMaskedLM)
     tokenizer = initialized.tokenizer
     encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
     checkpoint = last_checkpoint(run.output) if resume else None
-    files = [*run.pages, *copy_words(run.corpora, run.output)]
+    if rank == 0:
+        claim_run_directory(run, resume=resume, origin={"processes": num_processes})
+    files = [*run.pages, *copy_words(run.corpora, run.output, reuse=checkpoint is not None)]
     split = split_pages(files, run.held_out_pages, run.exclude) if checkpoint is None else PageSplit.load(run.output)
     stream = PageStream(
         files,
@@ -68,7 +72,6 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         shuffled=run.shuffled,
     )
     if rank == 0:
-        claim_run_directory(run, resume=resume, origin={"processes": num_processes})
         tokenizer.save(str(run.output / "tokenizer.json"))
         split.save(run.output)
     if checkpoint is not None:

@@ -60,7 +60,6 @@ def test_engine_runtimes_read_the_same_words() -> None:
 
 @pytest.mark.ocr
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.skipif(find_spec("openvino_telemetry") is None, reason="needs OpenVINO's telemetry")
 @pytest.mark.parametrize(("engine", "reports"), [("openvino", True), ("formnet.io.ocr.rapid", False)])
 def test_engine_openvino_reports_nothing_over_the_network(engine: str, reports: bool, tmp_path: Path) -> None:
@@ -74,6 +73,8 @@ def test_engine_openvino_reports_nothing_over_the_network(engine: str, reports: 
     assert any(tmp_path.iterdir()) == reports
 
 
+@pytest.mark.ocr
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO")
 def test_isolated_reader_openvino_reads_within_memory_limit(examples: Path) -> None:
     with IsolatedReader("rapidocr") as reader:
@@ -108,3 +109,10 @@ def test_engine_without_openvino_uses_onnxruntime(monkeypatch: pytest.MonkeyPatc
         rapid.Engine()
     monkeypatch.setattr("formnet.io.ocr.find_spec", lambda name: None if name in RAPIDOCR_RUNTIMES else name)
     assert not is_installed("rapidocr")
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs onnxruntime")
+def test_onnxruntime_telemetry_is_disabled_by_a_setting_that_it_reads() -> None:
+    assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
+    library = next(Path(find_spec("onnxruntime").origin).parent.glob("capi/onnxruntime_pybind11_state*"))
+    assert b"ORT_DISABLE_TELEMETRY" in library.read_bytes()

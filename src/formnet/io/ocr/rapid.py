@@ -171,7 +171,7 @@ def find_rotation(quads: NDArray[np.float64], is_reversed: NDArray[np.bool_]) ->
 def _adapt_openvino() -> None:
     """Change how RapidOCR uses OpenVINO where it has no setting for it.
 
-    Importing it reports that over the network unless the package for such reports is missing. On some processors, it
+    Importing it sends telemetry if `openvino_telemetry` is installed. On some processors, it
     uses bf16, which changes the recognized words. It caches kernels for every shape; each page has others, and hundreds
     of MB add up. And without memory for a result, a request returns the result of its last call, which would become
     wrong words; a new request has none.
