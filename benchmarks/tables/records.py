@@ -11,11 +11,42 @@ def records(record: dict[str, Any]) -> str:
     parts = {
         **record["per_type"],
         "all header fields": record,
+        **({"number, date, total, vendor": record["key_fields"]} if "key_fields" in record else {}),
         **{f"items: {name}": part for name, part in record["item_values"].items() if part},
     }
     if record["has_links"]:
         parts["complete items"] = record["items"]
     for name, part in parts.items():
-        counts = (f"{part[key]:,}" for key in ("gold", "found", "right"))
+        counts = (f"{part[key]:,}" if key in part else "" for key in ("gold", "found", "right"))
         rows.append((name, *counts, *(f"{100 * part[key]:.1f}" for key in ("precision", "recall", "f1"))))
-    return table(rows) + f"\n{record['documents']:,} documents.\n"
+    text = table(rows) + f"\n{record['documents']:,} documents.\n"
+    return text + (f"\n{_groups('language', record['by_language'])}" if "by_language" in record else "")
+
+
+def real_invoices(record: dict[str, Any]) -> str:
+    """Tabulate collections of invoices, and list what is wrong in the header of each invoice."""
+    lines = [_groups("collection", {**record["collections"], "all": record})]
+    for part in record["collections"].values():
+        for file, wrong in part["wrong"].items():
+            differences = [
+                f"{path}: {_quote(values['found'])} instead of {_quote(values['keyed_in'])}"
+                for path, values in wrong.items()
+                if path != "line_items"
+            ]
+            lines.append(f"- `{file}`: {'; '.join(differences) or 'all header fields are correct'}\n")
+    return lines[0] + "\n" + "".join(lines[1:])
+
+
+def _quote(value: str | None) -> str:
+    return "nothing" if value is None else f"“{' '.join(value.split())}”"
+
+
+def _groups(name: str, groups: dict[str, Any]) -> str:
+    rows: list[tuple[str, ...]] = [
+        (name, "documents", "F1 of header fields", "F1 of number, date, total, vendor", "F1 of complete items")
+    ]
+    for group, part in groups.items():
+        scores = (part, part.get("key_fields"), part.get("items"))
+        cells = ("" if score is None else f"{100 * score['f1']:.1f}" for score in scores)
+        rows.append((group, f"{part['documents']:,}", *cells))
+    return table(rows)

@@ -95,7 +95,7 @@ def test_load_weights_maps_names_of_version_0_1(rich: bool, tmp_path: Path) -> N
     assert all(torch.equal(loaded[name], expected[name]) for name in expected)
     assert all(torch.equal(tensor, expected[name]) for name, tensor in load_model(tmp_path).state_dict().items())
     save_file(quantize(old), tmp_path / INT8_WEIGHTS_NAME)
-    with pytest.raises(OSError, match="there are both model.safetensors and model-int8.safetensors in it"):
+    with pytest.raises(OSError, match=r"there are both model\.safetensors and model-int8\.safetensors in it"):
         load_weights(tmp_path)
     (tmp_path / "model.safetensors").unlink()
     restored = dequantize(quantize(expected))
