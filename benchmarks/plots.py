@@ -105,4 +105,4 @@ def draw_pretraining(record: dict[str, Any], path: Path) -> None:
                 axes.plot(steps, middle, style, color=color, label=name)
                 low, high = zip(*((min(v), max(v)) for v in zip(*seeds, strict=True)), strict=True)
                 axes.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.commands.options import TestCorpus
-from formnet.cli.options import Model, Ocr
+from formnet.cli.options import Model, Ocr, TypedCorpora, split_types
 from formnet.cli.results import Out, configure_runtime, print_json, write_results
 from formnet.cli.train import Config, Overrides
 
@@ -86,6 +86,16 @@ def records(model: Model, corpus: TestCorpus, out: Out = None) -> None:
     from benchmarks.records import benchmark
 
     record = benchmark(model, corpus)
+    write_results(record, out)
+    print_json(record)
+
+
+def document_types(model: Model, documents: TypedCorpora, out: Out = None) -> None:
+    """Measure how often a model recognizes the types of documents."""
+    configure_runtime()
+    from benchmarks.document_types import benchmark
+
+    record = benchmark(model, split_types(documents))
     write_results(record, out)
     print_json(record)
 

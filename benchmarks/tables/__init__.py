@@ -55,6 +55,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "invoices": records.records,
     "einvoices": records.records,
     "invoices-real": records.real_invoices,
+    "document-types": records.document_types,
     "structure-cord": structure.line_items,
     "structure-folds": structure.variants,
     "linking-funsd": structure.linking,

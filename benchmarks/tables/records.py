@@ -50,3 +50,13 @@ def _groups(name: str, groups: dict[str, Any]) -> str:
         cells = ("" if score is None else f"{100 * score['f1']:.1f}" for score in scores)
         rows.append((group, f"{part['documents']:,}", *cells))
     return table(rows)
+
+
+def document_types(record: dict[str, Any]) -> str:
+    """Tabulate how many documents of each corpus were recognized as which type."""
+    types = list(dict.fromkeys(row["type"] for row in record["corpora"]))
+    rows: list[tuple[str, ...]] = [("corpus", "documents", *(f"recognized as {name}" for name in types))]
+    for row in record["corpora"]:
+        counts = (f"{row['recognized'].get(name, 0):,}" for name in types)
+        rows.append((f"`{row['corpus'].partition(':')[0]}`", f"{row['documents']:,}", *counts))
+    return table(rows)

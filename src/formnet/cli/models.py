@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import Model
+from formnet.cli.options import Model, TypedCorpora, split_types
 from formnet.cli.results import configure_runtime
 
 
@@ -71,14 +71,7 @@ def export(
 def add_types(
     model: Model,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the model to.")],
-    documents: Annotated[
-        list[str],
-        typer.Option(
-            "--type",
-            metavar="TYPE=CORPUS",
-            help="Documents of a type, as in receipts=cord:data/cord@train; repeatable.",
-        ),
-    ],
+    documents: TypedCorpora,
 ) -> None:
     """Add a classifier of document types to a model, by which `AutoExtractor` chooses a model per document."""
     configure_runtime()
@@ -88,10 +81,7 @@ def add_types(
     from formnet.training.document_types import add_type_classifier
 
     by_type: dict[str, list[Document]] = {}
-    for option in documents:
-        name, separator, spec = option.partition("=")
-        if not separator or not name:
-            raise typer.BadParameter(f"{option!r} is not of the form TYPE=CORPUS, as in receipts=cord:data/cord@train.")
+    for name, spec in split_types(documents):
         by_type.setdefault(name, []).extend(open_corpus(spec))
     extractor = Extractor.from_pretrained(model)
     recall = add_type_classifier(extractor, by_type)

@@ -18,9 +18,21 @@ CorpusSpecs = Annotated[
     list[str],
     typer.Argument(metavar="CORPUS…", help="kind:path or kind:path@split, as in sroie:data/sroie@train."),
 ]
+TypedCorpora = Annotated[
+    list[str],
+    typer.Option(
+        "--type",
+        metavar="TYPE=CORPUS",
+        help="Documents of a type, as in receipts=cord:data/cord@train; repeatable.",
+    ),
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or hf://owner/name.")]
 ModelOption = Annotated[
-    str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
+    str,
+    typer.Option(
+        help="auto, which chooses receipts or invoices for each document; name of a shipped model; folder written by "
+        "formnet train; or hf://owner/name."
+    ),
 ]
 Ocr = Annotated[
     str,
@@ -73,6 +85,17 @@ ImageFolder = Annotated[
     ),
 ]
 OrderOption = Annotated[ReadingOrder, typer.Option(help="Reading order of each page's words.")]
+
+
+def split_types(options: list[str]) -> list[tuple[str, str]]:
+    """Split options of the form TYPE=CORPUS into types and corpora."""
+    pairs = []
+    for option in options:
+        name, separator, spec = option.partition("=")
+        if not separator or not name:
+            raise typer.BadParameter(f"{option!r} is not of the form TYPE=CORPUS, as in receipts=cord:data/cord@train.")
+        pairs.append((name, spec))
+    return pairs
 
 
 def parse_size(text: str) -> int:
