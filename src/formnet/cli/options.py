@@ -28,11 +28,7 @@ TypedCorpora = Annotated[
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or hf://owner/name.")]
 ModelOption = Annotated[
-    str,
-    typer.Option(
-        help="auto, which chooses receipts or invoices for each document; name of a shipped model; folder written by "
-        "formnet train; or hf://owner/name."
-    ),
+    str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
 ]
 Ocr = Annotated[
     str,

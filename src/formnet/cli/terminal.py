@@ -38,7 +38,8 @@ def _header_table(output: "DocumentOutput", schema: "Schema") -> "Table":
 
     from formnet.extraction.tables import header_fields
 
-    table = Table(title=printable(output.document), title_justify="left", title_style="bold")
+    kind = "" if output.type is None else f" ({output.type}, {output.type_score:.0%})"
+    table = Table(title=printable(output.document + kind), title_justify="left", title_style="bold")
     for name in ("field", "value", "text"):
         table.add_column(name, overflow="fold")
     for name in ("page", "confidence", "OCR"):
