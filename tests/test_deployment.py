@@ -115,5 +115,5 @@ def test_dockerfile_is_unprivileged_and_installs_existing_extras() -> None:
 
 def test_package_size_is_below_documented_limit() -> None:
     size = sum(file.stat().st_size for file in (ROOT / "src").rglob("*") if file.is_file() and file.suffix != ".pyc")
-    assert size < 50e6
-    assert "under 50 MB" in (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    assert size < 75e6
+    assert "under 75 MB" in (ROOT / "docs/install.md").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from PIL import Image
 from tokenizers import Tokenizer
 from transformers import BatchFeature
 
+import formnet.modeling  # noqa: F401 - registers the models with transformers
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.encoding import EncodedDocument, Encoder, collate, load_tokenizer
