@@ -55,6 +55,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "invoices": records.records,
     "einvoices": records.records,
     "invoices-real": records.real_invoices,
+    "invoices-overview": records.invoices_overview,
     "document-types": records.document_types,
     "structure-cord": structure.line_items,
     "structure-folds": structure.variants,
@@ -77,6 +78,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
 SOURCES = {
     "sroie-recipes": ("sroie", "sroie-alone"),
     "sizing": ("bulk", "ocr-cost"),
+    "invoices-overview": ("invoices", "einvoices", "invoices-real"),
     "shipped": (*scores.SHIPPED, "ocr"),
 }
 

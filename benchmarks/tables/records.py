@@ -37,6 +37,20 @@ def real_invoices(record: dict[str, Any]) -> str:
     return lines[0] + "\n" + "".join(lines[1:])
 
 
+def invoices_overview(records: dict[str, dict[str, Any]]) -> str:
+    """Tabulate the collections of invoices that no training document is from."""
+    real = records["invoices-real"]["collections"]
+    return _groups(
+        "collection",
+        {
+            "made-up invoices in other layouts": records["invoices"],
+            "other e-invoices": records["einvoices"],
+            "sample invoices, as images and PDFs": real["samples"],
+            "PDFs of invoice2data": real["invoice2data"],
+        },
+    )
+
+
 def _quote(value: str | None) -> str:
     return "nothing" if value is None else f"“{' '.join(value.split())}”"
 

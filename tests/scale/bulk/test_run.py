@@ -300,7 +300,7 @@ def test_run_parts_are_readable_as_one_table(reference: Path) -> None:
     assert read_table(reference / "entities").num_rows == 240
     schema = ParquetFile(next(reference.glob("entities/*"))).schema_arrow
     document = ["id", "source", "status", "error", "pages", "words", "text_source", "currency", "date_order"]
-    assert schema.names == [*document, "fields", "checks", "entities"]
+    assert schema.names == [*document, "type", "type_score", "fields", "checks", "entities"]
 
 
 def write_run(folder: Path, **changes: object) -> Path:
