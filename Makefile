@@ -1,4 +1,4 @@
-.PHONY: check lint types imports tables test test-fast oldest docs results wheel
+.PHONY: check lint types imports tables test test-fast oldest docs results wheel audit sbom
 
 check: lint types imports tables
 
@@ -37,3 +37,11 @@ results:
 
 wheel:
 	python -m build
+
+# Look up known vulnerabilities of everything installed; needs a network connection.
+audit:
+	pip-audit --local --skip-editable
+
+# List everything installed, with versions and licenses, as a CycloneDX software bill of materials.
+sbom:
+	cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file sbom.json

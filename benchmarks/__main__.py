@@ -33,6 +33,8 @@ for command in (
     service.overload,
     service.attacks,
     service.hostile_folder,
+    service.hot_folder,
+    service.new_user,
     service.worst_request,
     service.chaos,
     results.captions,

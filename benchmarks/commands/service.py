@@ -1,16 +1,13 @@
 """Benchmarks of the service, and of reading hostile files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from benchmarks.commands.options import Repeats, TestCorpus, first_documents
 from formnet.cli.options import AsJson, Model
 from formnet.cli.results import configure_runtime, print_json
-
-if TYPE_CHECKING:
-    pass
 
 
 def serve(
@@ -103,6 +100,40 @@ def hostile_folder(
     ratios = ", ".join(f"{name} {part['ratio']:.3f}" for name, part in result["isolation_cost"].items())
     typer.echo(f"{result['good_answers']} of {result['good_files']} good files; peak {result['peak_mib']:,} MiB")
     typer.echo(f"time with isolation relative to without: {ratios}")
+
+
+def hot_folder(
+    files: Annotated[list[Path], typer.Argument(help="Files to process.", exists=True, dir_okay=False)],
+    kills: Annotated[int, typer.Option(min=0, help="Number of times the process is killed.")] = 2,
+    seed: Annotated[int, typer.Option(help="Seed of the times at which it is killed.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Process a folder of mixed files with `formnet watch`, killed at random, and count the files processed once."""
+    from benchmarks.hot_folder import benchmark
+
+    result = benchmark(files, kills, seed)
+    if as_json:
+        print_json(result, kills=kills, seed=seed)
+        return
+    typer.echo(f"{result['processed_once']} of {result['files']} files processed once, {len(result['failed'])} failed")
+
+
+def new_user(
+    wheel: Annotated[Path, typer.Argument(help="Wheel to install.", exists=True, dir_okay=False)],
+    receipt: Annotated[Path, typer.Argument(help="Photo of a receipt.", exists=True, dir_okay=False)],
+    invoice: Annotated[Path, typer.Argument(help="PDF of an invoice.", exists=True, dir_okay=False)],
+    torch: Annotated[str, typer.Option(help="Requirement or wheel of torch.")] = "torch==2.13.0",
+    as_json: AsJson = False,
+) -> None:
+    """Time the first steps of a new user: install, then extract a receipt and an invoice without a network."""
+    from benchmarks.new_user import benchmark
+
+    result = benchmark(wheel, torch, receipt, invoice)
+    if as_json:
+        print_json(result, torch=torch, receipt=receipt.name, invoice=invoice.name)
+        return
+    for step, seconds in result["seconds"].items():
+        typer.echo(f"{seconds:>7.1f} s  {step}")
 
 
 def worst_request(

@@ -73,6 +73,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "worst-request": costs.worst_request,
     "hostile-folder": costs.hostile_folder,
     "chaos": costs.chaos,
+    "new-user": costs.new_user,
+    "hot-folder": costs.hot_folder,
 }
 #: Tables that combine several results.
 SOURCES = {

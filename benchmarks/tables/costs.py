@@ -248,6 +248,25 @@ def chaos(record: dict[str, Any]) -> str:
     return table(rows)
 
 
+def new_user(record: dict[str, Any]) -> str:
+    """Tabulate the time of each of a new user's first steps."""
+    return table([("step", "seconds"), *((step, f"{seconds:.0f}") for step, seconds in record["seconds"].items())])
+
+
+def hot_folder(record: dict[str, Any]) -> str:
+    """Tabulate what became of the files of a hot folder whose process was killed."""
+    rows = [("", "files")]
+    rows += [(f"`{suffix}`", f"{count}") for suffix, count in sorted(record["suffixes"].items())]
+    rows += [("**all**", f"{record['files']}"), ("done", f"{record['done']}"), ("failed", f"{len(record['failed'])}")]
+    return table(
+        [
+            *rows,
+            ("left in the folder", f"{record['left_in_folder']}"),
+            ("**processed exactly once**", f"{record['processed_once']}"),
+        ]
+    )
+
+
 def _share(record: dict[str, Any], name: str) -> str:
     """Format a ratio in percent, with its range if it was measured more than once."""
     low, high = record["ratio_spread"]

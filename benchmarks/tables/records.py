@@ -1,5 +1,6 @@
 """Tables of structured output against known values."""
 
+from pathlib import Path
 from typing import Any
 
 from benchmarks.tables.markdown import table
@@ -72,5 +73,8 @@ def document_types(record: dict[str, Any]) -> str:
     rows: list[tuple[str, ...]] = [("corpus", "documents", *(f"recognized as {name}" for name in types))]
     for row in record["corpora"]:
         counts = (f"{row['recognized'].get(name, 0):,}" for name in types)
-        rows.append((f"`{row['corpus'].partition(':')[0]}`", f"{row['documents']:,}", *counts))
-    return table(rows)
+        kind, _, path = row["corpus"].partition(":")
+        rows.append((f"`{Path(path).stem if kind == 'jsonl' else kind}`", f"{row['documents']:,}", *counts))
+    right = record["right"]
+    total = f"{right['right']:,} of {right['of']:,} ({right['share']:.1%}) recognized as what they are."
+    return f"{table(rows)}\n{total}\n"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from formnet.encoding import Encoder, collate, load_tokenizer
     from formnet.encoding.graph import PageGraph, page_graph
     from formnet.errors import FormNetError
+    from formnet.extraction.auto import AutoExtractor
     from formnet.extraction.decoding import decode
     from formnet.extraction.extractor import Extractor
     from formnet.extraction.processor import FormNetProcessor
@@ -32,6 +33,7 @@ __version__ = "0.2.0.dev0"
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by onnxruntime when it is imported
 
 __all__ = [
+    "AutoExtractor",
     "Document",
     "DocumentBuilder",
     "Encoder",
@@ -69,6 +71,7 @@ _EXPORTS = {
     "encoding": ("Encoder", "collate", "load_tokenizer"),
     "encoding.graph": ("PageGraph", "page_graph"),
     "errors": ("FormNetError",),
+    "extraction.auto": ("AutoExtractor",),
     "extraction.decoding": ("decode",),
     "extraction.extractor": ("Extractor",),
     "extraction.processor": ("FormNetProcessor",),

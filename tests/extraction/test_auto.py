@@ -11,7 +11,7 @@ from formnet.cli import app
 from formnet.document import Document, DocumentType
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
-from formnet.extraction.auto import AutoExtractor
+from formnet.extraction.auto import AutoExtractor, load_extractor
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.output import to_output
 from formnet.extraction.schema import FieldSchema, Schema
@@ -31,6 +31,7 @@ def letter(lines: int) -> Document:
     return builder.build()
 
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 RECEIPTS = [linked_receipt(items, f"receipt-{items}") for items in range(1, 9)]
 LETTERS = [letter(lines) for lines in range(2, 10)]
 
@@ -76,6 +77,17 @@ def test_auto_output_has_type_and_the_checks_of_its_schema(auto: AutoExtractor) 
     assert {"type", "total", "merchant.name", "contract_number"} <= set(columns)
     assert document_row(output, auto.schema)["type"] == "receipts"
     assert len(set(columns)) == len(columns)
+
+
+def test_load_extractor_auto_reads_a_receipt_and_an_invoice_by_their_models() -> None:
+    extractor = load_extractor("auto")
+    receipt, invoice = extractor.extract([RECEIPTS[4], extractor.read(EXAMPLES / "invoice.pdf")])
+    assert (receipt.type.name, invoice.type.name) == ("receipts", "invoices")
+    fields = to_output(invoice, extractor.schema).fields
+    assert fields["vendor"]["name"].value == "Larch & Hazel Joinery Ltd"
+    assert [item["total"].value for item in fields["line_items"]] == [1280, 222, 120]
+    assert "failed" not in {check.status for check in to_output(invoice, extractor.schema).checks}
+    assert isinstance(load_extractor("invoices"), Extractor)
 
 
 def test_auto_model_without_classifier_raises(models: dict[str, Path]) -> None:

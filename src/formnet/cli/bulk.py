@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from formnet.cli.options import AsJson, DayFirst, MinScore, Ocr, References, parse_size
+from formnet.cli.options import AsJson, DayFirst, MinScore, ModelOption, Ocr, References, parse_size
 
 
 def bulk(
@@ -16,7 +16,7 @@ def bulk(
         ),
     ],
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Folder for the output; a path or a URL.")],
-    model: Annotated[str, typer.Option(help="Name of a shipped model, folder, or hf://owner/name.")] = "receipts",
+    model: ModelOption = "auto",
     ocr: Ocr = "auto",
     shard: Annotated[int, typer.Option(min=1, help="Documents per part, the unit of work and of retry.")] = 256,
     workers: Annotated[int | None, typer.Option(min=1, help="Number of models. Default: one per core.")] = None,

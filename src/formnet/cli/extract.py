@@ -41,7 +41,7 @@ class OutputFormat(StrEnum):
 
 def extract(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PDFs, images, OCR output, or folders of them.")],
-    model: ModelOption = "receipts",
+    model: ModelOption = "auto",
     ocr: Ocr = "auto",
     output_format: Annotated[
         OutputFormat | None,
@@ -99,11 +99,9 @@ def extract(
     # The reader starts a process, which imports its libraries while the model is loaded.
     with ExitStack() as stack:
         read = stack.enter_context(_open_reader(ocr, isolation, timeout, memory_per_document))
-        from formnet.extraction.extractor import Extractor
+        from formnet.extraction.auto import load_extractor
 
-        extractor = Extractor.from_pretrained(
-            model, min_score=min_score, day_first=day_first, references=reference or ()
-        )
+        extractor = load_extractor(model, min_score=min_score, day_first=day_first, references=reference or ())
         writer = _open_writer(stack, output_format, extractor.schema, output, items, values=values)
         documents = _read_files(paths, read, extractor.count_tokens, failed)
         for document in extractor.annotate(documents, chunk=_CHUNK):

@@ -12,7 +12,7 @@ from formnet.errors import SettingsError
 
 def mcp(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder whose documents may be read.")],
-    model: ModelOption = "receipts",
+    model: ModelOption = "auto",
     ocr: Ocr = "auto",
     min_score: MinScore = 0.8,
     timeout: ReadTimeout = 120,

@@ -28,7 +28,11 @@ TypedCorpora = Annotated[
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a shipped model, folder, or hf://owner/name.")]
 ModelOption = Annotated[
-    str, typer.Option(help="Name of a shipped model, folder written by formnet train, or hf://owner/name.")
+    str,
+    typer.Option(
+        help="auto (receipts or invoices, chosen per document), shipped model, folder written by formnet train, "
+        "or hf://owner/name."
+    ),
 ]
 Ocr = Annotated[
     str,

@@ -15,7 +15,8 @@ def serve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Name of a shipped model, folder, or hf://owner/name; repeat for several. Default: receipts."
+            help="auto, shipped model, folder, or hf://owner/name; repeat for several. Default: auto, that is, "
+            "receipts or invoices, chosen per document."
         ),
     ] = None,
     host: Annotated[
@@ -71,7 +72,7 @@ def serve(
 
     try:
         settings = ServiceSettings(
-            models=model or ["receipts"],
+            models=model or ["auto"],
             replicas=replicas,
             warm_up=warm_up,
             ocr=ocr,

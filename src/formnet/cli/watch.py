@@ -30,7 +30,7 @@ class TableOption(StrEnum):
 def watch(
     inbox: Annotated[Path, typer.Argument(metavar="IN", help="Folder to watch.")],
     outbox: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for results; created if it does not exist.")],
-    model: ModelOption = "receipts",
+    model: ModelOption = "auto",
     ocr: Ocr = "auto",
     table: Annotated[TableOption, typer.Option(help="Format of the tables of all results.")] = TableOption.csv,
     settle: Annotated[
@@ -69,12 +69,10 @@ def watch(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     with folder.lock(), IsolatedReader(ocr, isolation=IsolationLimits(timeout, memory_per_document)) as reader:
-        from formnet.extraction.extractor import Extractor
+        from formnet.extraction.auto import load_extractor
         from formnet.extraction.output import to_output
 
-        extractor = Extractor.from_pretrained(
-            model, min_score=min_score, day_first=day_first, references=reference or ()
-        )
+        extractor = load_extractor(model, min_score=min_score, day_first=day_first, references=reference or ())
 
         def extract(path: Path) -> "list[DocumentOutput]":
             documents: list[Document] = []

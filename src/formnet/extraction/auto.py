@@ -8,8 +8,9 @@ from formnet.document import Document
 from formnet.errors import SettingsError
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.base import DocumentExtractor
-from formnet.extraction.extractor import Extractor
+from formnet.extraction.extractor import WARM_UP_BATCHES, Extractor
 from formnet.extraction.options import ExtractionOptions
+from formnet.extraction.pretrained import AUTO, AUTO_MODELS
 from formnet.extraction.references import ReferenceList, read_references
 from formnet.extraction.schema import Schema
 
@@ -33,8 +34,8 @@ class AutoExtractor(DocumentExtractor):
         self.schema = Schema.union(by_type).with_references(read_references(references))
 
     @classmethod
-    def from_pretrained(cls, sources: Mapping[str, str | Path], **options: Any) -> "AutoExtractor":
-        """Load a model per type of document; options are those of `Extractor.from_pretrained`."""
+    def from_pretrained(cls, sources: Mapping[str, str | Path] = AUTO_MODELS, **options: Any) -> "AutoExtractor":
+        """Load a model per type of document, by default the shipped ones; options as for `Extractor`."""
         references = options.pop("references", ())
         return cls({name: Extractor.from_pretrained(source, **options) for name, source in sources.items()}, references)
 
@@ -63,7 +64,19 @@ class AutoExtractor(DocumentExtractor):
         """Return the highest number of tokens for any of the models; raise `LimitError` if one has too many."""
         return max(extractor.count_tokens(document) for extractor in self.extractors.values())
 
-    def warm_up(self) -> None:
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all models."""
+        return tuple(dict.fromkeys(label for extractor in self.extractors.values() for label in extractor.labels))
+
+    def warm_up(self, batches: Iterable[Sequence[int]] = WARM_UP_BATCHES) -> None:
         """Load and compile everything of each model now."""
         for extractor in self.extractors.values():
-            extractor.warm_up()
+            extractor.warm_up(batches)
+
+
+def load_extractor(source: str | Path, **options: Any) -> AutoExtractor | Extractor:
+    """Load a model, or the shipped ones for receipts and invoices by the name "auto"."""
+    if str(source) == AUTO:
+        return AutoExtractor.from_pretrained(**options)
+    return Extractor.from_pretrained(source, **options)

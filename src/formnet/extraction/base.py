@@ -37,6 +37,15 @@ class DocumentExtractor(ABC):
     def count_tokens(self, document: Document) -> int:
         """Count the tokens of a document; raise `LimitError` if it has too many to extract from."""
 
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """Labels that entities may have."""
+
+    @abstractmethod
+    def warm_up(self) -> None:
+        """Load and compile everything now."""
+
     @overload
     def extract(self, source: Document | str | Path) -> Document: ...  # type: ignore[overload-overlap]
     @overload

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from formnet.document import DocumentType
 from formnet.document.values.normalize import Kind, infer_kind
 from formnet.errors import SettingsError
+from formnet.extraction.pretrained import AUTO, find_models
 from formnet.extraction.references import ReferenceList
 
 #: File name in a model folder.
@@ -292,3 +293,12 @@ class Schema(BaseModel):
         """Write the schema to a model folder."""
         text = self.model_dump_json(indent=1, exclude_defaults=True)
         (folder / SCHEMA_NAME).write_text(text + "\n", encoding="utf-8")
+
+
+def load_schema(source: str) -> Schema | None:
+    """Load the schema of a model, or of all models of "auto"; None if one has none."""
+    schemas = {name: Schema.load(folder) for name, folder in find_models(source).items()}
+    found = {name: schema for name, schema in schemas.items() if schema is not None}
+    if len(found) < len(schemas):
+        return None
+    return Schema.union(found) if source == AUTO else found[source]

@@ -39,8 +39,9 @@ class JsonWriter:
 
     def _to_json(self, output: DocumentOutput) -> dict[str, Any]:
         if self.plain:
-            currency = {} if output.currency is None else {"currency": output.currency}
-            return {"document": output.document, **currency, **plain_values(output.fields)}
+            facts = {"document": output.document, "type": output.type, "currency": output.currency}
+            known = {name: value for name, value in facts.items() if value is not None}
+            return {**known, **plain_values(output.fields)}
         return output.model_dump(mode="json")
 
     def close(self) -> None:

@@ -58,9 +58,9 @@ class DocumentFolder:
 
     @cached_property
     def _extractor(self) -> Any:
-        from formnet.extraction.extractor import Extractor
+        from formnet.extraction.auto import load_extractor
 
-        return Extractor.from_pretrained(self.model, min_score=self.min_score)
+        return load_extractor(self.model, min_score=self.min_score)
 
     @cached_property
     def _reader(self) -> IsolatedReader:
@@ -107,7 +107,8 @@ class DocumentFolder:
 
 def summarize(output: DocumentOutput) -> dict[str, Any]:
     """Return the values of a document, the paths of those to review, and its failed checks."""
-    summary = {"document": output.document, "currency": output.currency, "fields": plain_values(output.fields)}
+    facts = {"document": output.document, "type": output.type, "currency": output.currency}
+    summary = {**facts, "fields": plain_values(output.fields)}
     failed = [check.describe() for check in output.checks if check.status == "failed"]
     return {**summary, "review": list(_paths_to_review(output.fields)), "failed_checks": failed}
 

@@ -13,7 +13,7 @@ from formnet.extraction.extractor import Extractor
 from formnet.modeling.onnx import OnnxModel
 
 #: Weight of the squared norm in the loss, which keeps probabilities of separable types below 1.
-_REGULARIZATION = 1e-3
+_REGULARIZATION = 1e-4
 _MAX_STEPS = 200
 #: One document in this number is held out to measure recall.
 _FOLDS = 5

@@ -7,11 +7,14 @@ from formnet.document import Document
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.references import ReferenceList
+from formnet.extraction.schema import load_schema
 from formnet.scale.service import model as module
 from formnet.scale.service.errors import ApiError
 from formnet.scale.service.model import ModelInput, ModelReplica, ModelSettings, Result, TooLong
+from linked_receipts import linked_receipt
 from plain_documents import documents, words_and_boxes
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 MAX_TOKENS = 500
 
 
@@ -36,6 +39,18 @@ def test_annotate_equals_extract(model: Path, extractor: Extractor) -> None:
         expected = extractor.extract(document).entities
         assert [(e.label, e.words) for e in result.entities] == [(e.label, e.words) for e in expected]
         assert [e.score for e in result.entities] == pytest.approx([e.score for e in expected], abs=1e-3)
+
+
+def test_replica_auto_chooses_a_model_per_document() -> None:
+    settings = ModelSettings("auto", 1, warm_up=False, max_tokens=5000, timeout=30, is_long=False)
+    chooser = ModelReplica(settings)
+    inputs = [linked_receipt(4, "receipt"), chooser.extractor.read(EXAMPLES / "invoice.pdf")]
+    receipt, invoice = asyncio.run(extract_all(chooser, inputs))
+    assert isinstance(receipt, Annotations)
+    assert isinstance(invoice, Annotations)
+    assert (receipt.type.name, invoice.type.name) == ("receipts", "invoices")
+    assert {"menu.nm", "vendor.name"} <= set(chooser.describe().labels)
+    assert chooser.describe().schema == load_schema("auto")
 
 
 def test_replica_uses_the_lists_for_its_own_fields(model: Path, extractor: Extractor) -> None:

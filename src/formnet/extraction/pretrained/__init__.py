@@ -6,6 +6,9 @@ from pathlib import Path
 from formnet.errors import SettingsError
 
 _FOLDER = Path(__file__).parent
+#: Name under which a shipped model is chosen per document, and these models by document type.
+AUTO = "auto"
+AUTO_MODELS = {"receipts": "receipts", "invoices": "invoices"}
 #: Prefix of a repository on the Hub, so that a misspelled folder is not looked up there.
 HUB_PREFIX = "hf://"
 #: Weight files, of which a model folder has one: float, int8, ONNX.
@@ -52,6 +55,12 @@ def find_model(source: str | Path) -> Path:
     )
 
 
+def find_models(source: str) -> dict[str, Path]:
+    """Return the folders of a model by document type: several for "auto", else one under its name."""
+    models = AUTO_MODELS if source == AUTO else {source: source}
+    return {name: find_model(model) for name, model in models.items()}
+
+
 def check_single_format(folder: Path, weights: str) -> None:
     """Raise if a folder already holds another kind of weights than the ones to be written."""
     for other in _WEIGHT_FILES:
@@ -61,7 +70,8 @@ def check_single_format(folder: Path, weights: str) -> None:
 
 def absolute_name(source: str) -> str:
     """Return a model name that `find_model` resolves from any working directory of this machine."""
-    return str(Path(source).resolve()) if source not in shipped_models() and Path(source).is_dir() else source
+    is_name = source == AUTO or source in shipped_models()
+    return str(Path(source).resolve()) if not is_name and Path(source).is_dir() else source
 
 
 def download(address: str) -> Path:

@@ -1,4 +1,4 @@
-"""Second stage: extract the entities of a shard's documents and write its part. An actor holds an `Extractor`."""
+"""Second stage: extract the entities of a shard's documents and write its part. An actor holds an extractor."""
 
 import faulthandler
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from formnet.scale.bulk.storage import storage_path
 from formnet.scale.isolation import IsolationError, run_isolated
 
 if TYPE_CHECKING:
-    from formnet.extraction.extractor import Extractor
+    from formnet.extraction.base import DocumentExtractor
 
 _STAGE = "extract"
 #: One row per shard.
@@ -70,7 +70,7 @@ class ExtractionActor:
     def __init__(self, config: ExtractConfig) -> None:
         self.config = config
         self.output = storage_path(config.output)
-        self.extractor: Extractor | None = None
+        self.extractor: DocumentExtractor | None = None
         try:
             self.extractor = _load_extractor(
                 config.model, config.threads, config.min_score, config.day_first, config.references
@@ -97,7 +97,9 @@ class ExtractionActor:
             end(self.config.attempts, _STAGE, shard["number"])
         return pa.Table.from_pylist([{**result, "seconds": perf_counter() - start}], RESULT_SCHEMA)
 
-    def _extract(self, extractor: "Extractor", number: int, items: Sequence[Item], *, isolate: bool) -> dict[str, Any]:
+    def _extract(
+        self, extractor: "DocumentExtractor", number: int, items: Sequence[Item], *, isolate: bool
+    ) -> dict[str, Any]:
         rows = self._rows(extractor, items, isolate=isolate)
         try:
             write_part(self.output, number, rows, extractor.schema)
@@ -105,7 +107,7 @@ class ExtractionActor:
             return {"failure": f"{self.output}: cannot be written: {error}", "fatal": True}
         return {"documents": len(rows), "errors": sum(row.status == "error" for row in rows)}
 
-    def _rows(self, extractor: "Extractor", items: Sequence[Item], *, isolate: bool) -> list[BulkRow]:
+    def _rows(self, extractor: "DocumentExtractor", items: Sequence[Item], *, isolate: bool) -> list[BulkRow]:
         """Build a row per item, in order; `isolate` tries each document in another process first."""
         rows: dict[int, BulkRow] = {}
         documents: dict[int, Document] = {}
@@ -157,7 +159,7 @@ def _to_row(document: Document, source: str, result: Annotations | Exception, sc
 
 
 def _iter_annotations(
-    extractor: "Extractor", documents: Sequence[Document]
+    extractor: "DocumentExtractor", documents: Sequence[Document]
 ) -> Iterator[tuple[int, Annotations | Exception]]:
     """Extract from documents in batches; after an error, from each remaining one separately, so that only one fails."""
     remaining = dict(enumerate(documents))
@@ -177,17 +179,17 @@ def _load_extractor(
     min_score: float = 0.0,
     day_first: bool | None = None,
     references: tuple[ReferenceList, ...] = (),
-) -> "Extractor":
+) -> "DocumentExtractor":
     limit_onednn_caches()
     import torch
     from transformers.utils import logging
 
-    from formnet.extraction.extractor import Extractor
+    from formnet.extraction.auto import load_extractor
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     torch.set_num_threads(threads)
-    return Extractor.from_pretrained(
+    return load_extractor(
         model, max_batch_tokens=MAX_BATCH_TOKENS, min_score=min_score, day_first=day_first, references=references
     )
 

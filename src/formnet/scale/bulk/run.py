@@ -20,9 +20,9 @@ from pyarrow import ArrowException
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from formnet.errors import FormNetError, SettingsError
-from formnet.extraction.pretrained import absolute_name, find_model
+from formnet.extraction.pretrained import absolute_name, find_models
 from formnet.extraction.references import ReferenceList
-from formnet.extraction.schema import Schema
+from formnet.extraction.schema import load_schema
 from formnet.io.ocr import check_engine_name, resolve_engine_name
 from formnet.scale.bulk.attempts import start_counter
 from formnet.scale.bulk.extract_stage import ExtractConfig, ExtractionActor
@@ -130,7 +130,7 @@ def _check_output(config: BulkConfig, output: StoragePath) -> None:
 
 def _prepare(config: BulkConfig, output: StoragePath) -> int:
     """Start or resume a run, and return its number of shards."""
-    if schema := Schema.load(find_model(config.model)):
+    if schema := load_schema(config.model):
         schema.with_references(config.references)  # raises for a list that fits no field
     source = storage_path(config.source).address
     settings = {
@@ -274,7 +274,7 @@ def _configure_ray_data() -> None:
 def _model_digest(model: str) -> str:
     """Return a digest of the files of a model."""
     digest = hashlib.sha256()
-    for file in sorted(find_model(model).iterdir()):
+    for file in sorted(file for folder in find_models(model).values() for file in folder.iterdir()):
         if file.suffix in (".json", ".safetensors", ".onnx", ".data"):
             with file.open("rb") as opened:
                 digest.update(file.name.encode() + hashlib.file_digest(opened, "sha256").digest())

@@ -13,9 +13,9 @@ from ray.serve.config import BackpressureConfig, HTTPOptions
 from ray.serve.schema import LoggingConfig
 
 from formnet.errors import SettingsError
-from formnet.extraction.pretrained import absolute_name, find_model
+from formnet.extraction.pretrained import absolute_name
 from formnet.extraction.references import ReferenceList
-from formnet.extraction.schema import Schema
+from formnet.extraction.schema import load_schema
 from formnet.scale.cluster import cluster
 from formnet.scale.service.auth import KEYS_VARIABLE, load_digests
 from formnet.scale.service.errors import RETRY_AFTER
@@ -91,7 +91,7 @@ def _bind_model(settings: ServiceSettings, model: str, references: tuple[Referen
 
 def _read_references(settings: ServiceSettings) -> tuple[ReferenceList, ...]:
     """Read the reference lists; raise if no model can have the field of a list."""
-    schemas = [Schema.load(find_model(model)) for model in settings.models]
+    schemas = [load_schema(model) for model in settings.models]
     known = {path for schema in schemas if schema is not None for path in schema.text_paths}
     references = tuple(map(ReferenceList.read, settings.references))
     for number, reference in enumerate(references):

@@ -84,12 +84,13 @@ class ModelReplica:
         limit_onednn_caches()
         import torch
 
-        from formnet.extraction.extractor import WARM_UP_BATCHES, Extractor
+        from formnet.extraction.auto import load_extractor
+        from formnet.extraction.extractor import WARM_UP_BATCHES
 
         torch.set_num_threads(settings.threads)
         # A single thread, because every thread that scores has caches and an allocator arena of its own.
         self.thread = ThreadPoolExecutor(1, "model")
-        self.extractor = Extractor.from_pretrained(settings.model, max_tokens=settings.max_tokens)
+        self.extractor = load_extractor(settings.model, max_tokens=settings.max_tokens)
         schema = self.extractor.schema
         own_references = [reference for reference in settings.references if reference.path in schema.text_paths]
         self.extractor.schema = schema.with_references(own_references)

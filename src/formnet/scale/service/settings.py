@@ -16,7 +16,7 @@ class ServiceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    models: list[str] = Field(default=["receipts"], min_length=1)
+    models: list[str] = Field(default=["auto"], min_length=1)
     replicas: int = Field(1, ge=1, description="Replicas of each model, and of the reader.")
     threads: int = Field(0, ge=0, description="Cores per model replica; 0 divides the cores of this machine.")
     reader_cores: float = Field(0, ge=0, description="Cores reserved per reader; 0 reserves none.")
