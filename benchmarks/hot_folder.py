@@ -13,11 +13,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 from typing import Any
 
-#: Seconds between the start of work on a file and the end of the process: at least and at most.
-_KILL_AFTER = 1.0, 40.0
 
-
-def benchmark(files: Sequence[Path], kills: int = 2, seed: int = 0) -> dict[str, Any]:
+def benchmark(files: Sequence[Path], kills: int = 2, seed: int = 0, max_seconds: float = 40) -> dict[str, Any]:
     """Watch a folder with copies of the files, kill the process at random times, and start it until all is done."""
     generator, seconds_until_killed = random.Random(seed), list[float]()  # noqa: S311
     with TemporaryDirectory() as name:
@@ -26,7 +23,7 @@ def benchmark(files: Sequence[Path], kills: int = 2, seed: int = 0) -> dict[str,
         copies = [shutil.copy(file, inbox / f"{number:03}-{file.name}") for number, file in enumerate(files)]
         started = perf_counter()
         for _ in range(kills):
-            seconds_until_killed.append(round(generator.uniform(*_KILL_AFTER), 1))
+            seconds_until_killed.append(round(generator.uniform(1, max_seconds), 1))
             _run(inbox, outbox, seconds_until_killed[-1])
         _run(inbox, outbox)
         results = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in outbox.glob("*.json")}

@@ -82,7 +82,7 @@ def test_docs_yaml_block_equals_config_file(page: str, config: str) -> None:
 @pytest.mark.slow
 @pytest.mark.ocr
 def test_readme_output_equals_extract(checkout: Path) -> None:
-    (shown,) = (block for language, block in blocks("README.md") if language == "text")
+    shown, _ = (block for language, block in blocks("README.md") if language == "text")
     (command,) = (block for _, block in blocks("README.md") if block.startswith("formnet extract examples/receipt.jpg"))
     (document,) = json.loads(run_block("bash", command, checkout).stdout)
     fields = document["fields"]
@@ -105,6 +105,16 @@ def test_readme_output_equals_extract(checkout: Path) -> None:
     passed = [check["name"] for check in document["checks"] if check["status"] == "passed"]
     assert re.findall(r"(\w+) passed", checks) == passed
     assert not any(check["status"] == "failed" for check in document["checks"])
+
+
+@pytest.mark.slow
+def test_readme_values_of_invoice_equal_extract(checkout: Path) -> None:
+    _, shown = (block for language, block in blocks("README.md") if language == "text")
+    (command,) = (block for _, block in blocks("README.md") if block.startswith("formnet extract examples/invoice.pdf"))
+    values = re.compile(r'"(\w+)": ("[^"]*"|[\d.]+)')
+    printed = values.findall(shown)
+    assert len(printed) > 10
+    assert set(printed) <= set(values.findall(run_block("bash", command, checkout).stdout))
 
 
 @pytest.mark.parametrize("page", CURRENT_PAGES, ids=page_id)
