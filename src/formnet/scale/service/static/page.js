@@ -93,6 +93,7 @@ function show(result) {
   const color = new Map(labels.map((label, i) => [label, COLORS[i % COLORS.length]]));
   const entities = result.entities.map((entity, i) => ({ ...entity, id: String(i), color: color.get(entity.label) }));
   byId("name").textContent = result.document;
+  if (result.type) byId("name").append(make("small", " type " + result.type + ", confidence " + result.type_score.toFixed(2)));
   byId("pages").replaceChildren(
     ...result.pages.map((page) => figure(page, entities.filter((entity) => entity.page === page.page)))
   );
