@@ -17,10 +17,12 @@ from typing import Any
 def benchmark(files: Sequence[Path], kills: int = 2, seed: int = 0, max_seconds: float = 40) -> dict[str, Any]:
     """Watch a folder with copies of the files, kill the process at random times, and start it until all is done."""
     generator, seconds_until_killed = random.Random(seed), list[float]()  # noqa: S311
-    with TemporaryDirectory() as name:
-        inbox, outbox = Path(name) / "in", Path(name) / "out"
+    with TemporaryDirectory() as folder:
+        inbox, outbox = Path(folder) / "in", Path(folder) / "out"
         inbox.mkdir()
-        copies = [shutil.copy(file, inbox / f"{number:03}-{file.name}") for number, file in enumerate(files)]
+        names = [f"{number:03}-{file.name}" for number, file in enumerate(files)]
+        for name, file in zip(names, files, strict=True):
+            shutil.copy(file, inbox / name)
         started = perf_counter()
         for _ in range(kills):
             seconds_until_killed.append(round(generator.uniform(1, max_seconds), 1))
@@ -31,7 +33,6 @@ def benchmark(files: Sequence[Path], kills: int = 2, seed: int = 0, max_seconds:
             rows = Counter(row["document"].partition("#")[0] for row in csv.DictReader(table))
         done = {file.name for file in (inbox / "done").iterdir()}
         failed = {file.name for file in (inbox / "failed").iterdir()}
-        names = [copy.name for copy in map(Path, copies)]
         once = [name for name in names if (name in done) != (name in failed)]
         right = [name for name in once if _is_complete(name, done, rows, results)]
         return {

@@ -1,4 +1,4 @@
-"""Benchmarks of the service, and of reading hostile files."""
+"""Benchmarks of the service, of hot folders and hostile files, and of the first steps of a new user."""
 
 from pathlib import Path
 from typing import Annotated
