@@ -84,6 +84,7 @@ class Augmentation(ReadingOrders):
     shift: Probability = 0  # maximum offset of a page's words, as a share of the page size
     word_dropout: Probability = 0  # probability that a word is dropped
     ocr_noise: Probability = 0  # probability that a word gets a typical OCR error
+    glued: Probability = 0  # probability that a document loses the spaces within its entities and other texts
     decimals: Probability = 0  # probability that a document's amounts in thousands (75,000) get decimals (75.00)
     token_mask: Probability = 0  # probability that a token is masked
     header_footer: Probability = 0  # probability that a document gets lines from the head in `header_footer_from`

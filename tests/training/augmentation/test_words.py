@@ -1,5 +1,6 @@
 """Augmented documents are valid documents."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.document import Document
+from formnet.document import Document, Page
 from formnet.io.readers import read
-from formnet.training.augmentation.words import augment
+from formnet.training.augmentation.words import augment, glue_words
 from formnet.training.config import Augmentation
 
 ROOT = Path(__file__).parents[3]
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[3]
         shift=st.floats(0, 0.5),
         word_dropout=st.floats(0, 1),
         ocr_noise=st.floats(0, 1),
+        glued=st.floats(0, 1),
         raster=st.floats(0, 0.5),
         shuffled=st.floats(0, 0.5),
     ),
@@ -54,3 +56,24 @@ def test_augment_word_dropout_updates_entities(documents: list[Document]) -> Non
     assert 0 < augmented.num_words < documents[0].num_words
     for entity in augmented.entities:
         assert entity.text == " ".join(augmented.texts[word] for word in entity.words)
+
+
+def test_glue_words_joins_words_of_an_entity(documents: list[Document]) -> None:
+    document = documents[0]
+    glued = glue_words(document)
+    assert glued.num_words < document.num_words
+    assert "".join(glued.texts) == "".join(document.texts)
+    for entity, before in zip(glued.entities, document.entities, strict=True):
+        assert entity.label == before.label
+        assert entity.text.replace(" ", "") == before.text.replace(" ", "")
+
+
+def test_glue_words_keeps_captions_columns_and_lines_apart() -> None:
+    texts = ["Grand", "Total", "9.00", "EUR", "1", "Tea"]
+    boxes = [(0, 0, 50, 10), (55, 0, 95, 10), (100, 0, 120, 10), (125, 0, 150, 10), (200, 0, 205, 10), (0, 20, 30, 30)]
+    document = Document("receipt", (Page(300, 100, tuple(texts), np.array(boxes, dtype=float)),))
+    entity = document.entity("total", [0, 1, 2, 3], None, [0, 1])
+    glued = glue_words(replace(document, entities=(entity,)))
+    assert glued.texts == ("GrandTotal", "9.00EUR", "1", "Tea")
+    assert glued.entities[0].key_words == (0,)
+    assert glued.pages[0].boxes[1].tolist() == [100, 0, 150, 10]

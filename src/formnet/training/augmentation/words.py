@@ -1,4 +1,4 @@
-"""Word-level noise: boxes moved, words dropped or misread, another reading order."""
+"""Word-level noise: boxes moved, words dropped, glued or misread, another reading order."""
 
 import re
 from dataclasses import replace
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formnet.document import Document, Page
+from formnet.document.boxes import Boxes
 from formnet.document.reading_order import reorder
 from formnet.training.config import Augmentation
 
@@ -31,7 +32,57 @@ def augment(document: Document, settings: Augmentation, generator: np.random.Gen
         document = replace(document, pages=tuple(pages))
     if settings.word_dropout and document.num_words:
         document = _drop_words(document, generator.random(document.num_words) >= settings.word_dropout)
+    if settings.glued and generator.random() < settings.glued:
+        document = glue_words(document)
     return replace(document, pages=tuple(_augment_page(page, settings, generator) for page in document.pages))
+
+
+def glue_words(document: Document) -> Document:
+    """Return the document without the spaces between neighboring words, as some OCR engines read a line.
+
+    Words are glued if they are on a line, less than a line height apart, and in the same entities.
+    """
+    parts_of_word: dict[int, set[tuple[int, bool]]] = {}
+    for number, entity in enumerate(document.entities):
+        for word in entity.words:
+            parts_of_word.setdefault(word, set()).add((number, word in entity.key_words))
+    pages: list[Page] = []
+    new_numbers: list[list[int]] = []  # by old word number; only the first word of a glued one has a new number
+    count = 0
+    for page in document.pages:
+        groups: list[list[int]] = []
+        start = len(new_numbers)
+        for word in range(len(page.texts)):
+            parts, previous = (parts_of_word.get(start + index) for index in (word, word - 1))
+            if word and parts == previous and _adjoin(page.boxes[word - 1], page.boxes[word]):
+                groups[-1].append(word)
+                new_numbers.append([])
+            else:
+                groups.append([word])
+                new_numbers.append([count])
+                count += 1
+        pages.append(_glue(page, groups))
+    unlabeled = replace(document, pages=tuple(pages), entities=(), links=())
+    entities = (unlabeled.move_entity(entity, new_numbers.__getitem__) for entity in document.entities)
+    return replace(unlabeled, entities=tuple(filter(None, entities)), links=document.links)
+
+
+def _adjoin(left: Boxes, right: Boxes) -> bool:
+    """Return whether a box is on the line of another, right of it, and less than the line height away."""
+    height = min(left[3] - left[1], right[3] - right[1])
+    overlap = min(left[3], right[3]) - max(left[1], right[1])
+    return bool(overlap > height / 2 and left[0] < right[0] and right[0] - left[2] < height)
+
+
+def _glue(page: Page, groups: list[list[int]]) -> Page:
+    boxes = [(*page.boxes[group, :2].min(axis=0), *page.boxes[group, 2:].max(axis=0)) for group in groups]
+    confidences = page.confidences
+    return replace(
+        page,
+        texts=tuple("".join(page.texts[word] for word in group) for group in groups),
+        boxes=np.array(boxes).reshape(-1, 4),
+        confidences=None if confidences is None else np.array([confidences[group].min() for group in groups]),
+    )
 
 
 def with_decimals(text: str) -> str:
