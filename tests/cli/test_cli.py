@@ -51,6 +51,7 @@ def test_app_help_is_as_fast_as_a_bare_typer_program(tmp_path: Path) -> None:
     [
         (["data", "stats", "nonsense"], "not a corpus"),
         (["data", "stats", "funsd:/nowhere"], "no such file"),
+        (["extract", "/nowhere.pdf"], "/nowhere.pdf: no such file"),
         (["view", "graph", "EXAMPLES", "--document", "x"], "holds no document 'x'"),
         (["view", "graph", "EXAMPLES", "--page", "9"], "no page 9"),
         (["view", "graph", "EXAMPLES", "--out", "/no/such/folder/x.png"], "No such file"),

@@ -15,11 +15,10 @@ import typer
 from formnet.cli.options import DayFirst, MinScore, ModelOption, Ocr, ReadMemory, ReadTimeout, References
 from formnet.cli.results import configure_runtime
 from formnet.cli.terminal import print_document
-from formnet.errors import SettingsError
+from formnet.errors import DocumentError, SettingsError
 
 if TYPE_CHECKING:
     from formnet.document import Document
-    from formnet.errors import DocumentError
     from formnet.extraction.schema import Schema
     from formnet.extraction.writers import CsvWriter, JsonWriter, XlsxWriter
 
@@ -74,6 +73,8 @@ def extract(
     """Extract fields from documents. Exits with status 1 if a file could not be read."""
     configure_runtime()
     paths = list(_expand(files))
+    if not any(path.exists() for path in paths):  # before the model is loaded
+        raise DocumentError(f"{paths[0]}: no such file.")
     if output_format is None:
         is_terminal = output is None and sys.stdout.isatty()
         output_format = _format_of(output) or (OutputFormat.table if is_terminal else OutputFormat.json)
@@ -181,7 +182,7 @@ def _read_files(
     from rich.progress import track
 
     from formnet.document import Document
-    from formnet.errors import DocumentError, FormNetError
+    from formnet.errors import FormNetError
 
     console = Console(stderr=True)
     show_progress = len(paths) > 1 and console.is_terminal
@@ -210,7 +211,6 @@ def _report_error(path: Path, error: Exception, failed: list[Path]) -> None:
 
 def _expand(files: list[Path]) -> Iterator[Path]:
     """Expand folders and glob patterns, in sorted order; raise if one contains no readable file."""
-    from formnet.errors import DocumentError
     from formnet.io.file_types import SUFFIXES
     from formnet.io.readers import find_files
 
