@@ -90,7 +90,7 @@ if __name__ == "__main__":
     parser.add_argument("--output", type=Path, default=Path("runs/transformers"))
     parser.add_argument("--documents", type=int, default=10)
     parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--checkpoint", default="ad-invoices")
+    parser.add_argument("--checkpoint", default="base")
     options = parser.parse_args()
     accuracy = main(options.corpus, options.output, options.documents, options.epochs, options.checkpoint)
     print(f"{accuracy:.1%} of the words of entities in the training forms are labeled right")

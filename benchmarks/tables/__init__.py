@@ -34,6 +34,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "curve": scores.curve,
     "hours": scores.hours,
     "pretrain-clean": scores.pretraining,
+    "base": scores.pretraining,
     "pretrain-all": scores.pretraining,
     "pretrain-scratch": scores.pretraining,
     "graph-use": graph_use.models,

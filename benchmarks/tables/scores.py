@@ -245,7 +245,6 @@ def share(proportion: dict[str, Any]) -> str:
 SHIPPED = {
     "receipts-sroie": ("receipts", "SROIE", "company, date, address, total"),
     "receipts-cord": ("receipts", "CORD", "items, prices, totals: 30 labels"),
-    "ad-invoices": ("ad-invoices", "ad-buy", "contract, advertiser, gross amount, flight dates"),
 }
 
 

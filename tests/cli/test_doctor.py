@@ -23,11 +23,11 @@ def test_doctor_reports_damaged_models(tmp_path: Path, monkeypatch: pytest.Monke
     with (tmp_path / "models/receipts/model-int8.safetensors").open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"x")
-    (tmp_path / "models/ad-invoices/tokenizer.json").unlink()
+    (tmp_path / "models/invoices/tokenizer.json").unlink()
     monkeypatch.setattr(pretrained, "_FOLDER", tmp_path / "models")
     result = runner.invoke(app, ["doctor"])
     assert result.exit_code == 1
-    assert "receipts/model-int8.safetensors, ad-invoices/tokenizer.json was changed" in result.stdout
+    assert "receipts/model-int8.safetensors, invoices/tokenizer.json was changed" in result.stdout
 
 
 def test_recorded_sums_cover_all_shipped_weights() -> None:

@@ -10,7 +10,7 @@ from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import FieldOutput, plain_values, to_fields
-from formnet.extraction.pretrained import find_model, shipped_models
+from formnet.extraction.pretrained import AUTO_MODELS, find_model
 from formnet.extraction.schema import FieldSchema, Schema
 from linked_receipts import SCHEMA, read_receipt
 
@@ -102,7 +102,7 @@ def test_schema_inconsistent_paths_raise(paths: tuple[str, str], equation: str, 
         Schema.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", shipped_models())
+@pytest.mark.parametrize("name", AUTO_MODELS.values())
 def test_shipped_schema_covers_all_labels(name: str) -> None:
     schema = Schema.load(find_model(name))
     assert schema is not None

@@ -17,8 +17,8 @@ from formnet.extraction.extractor import Extractor
 from formnet.extraction.pretrained import find_model
 from formnet.extraction.task import label_config
 from formnet.io.readers import read
-from formnet.modeling import FormNetConfig, FormNetForTokenClassification
-from formnet.modeling.quantization import load_model, prune_vocabulary, quantize
+from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification
+from formnet.modeling.quantization import load_model, prune_vocabulary, quantize, save_quantized
 from formnet.modeling.weights import INT8_WEIGHTS_NAME, dequantize, load_weights
 from formnet.training.config import InitConfig, Optimization
 from formnet.training.initialization import InitializedModel, initialize
@@ -52,6 +52,16 @@ def extractor(tokenizer: Tokenizer, documents: list[Document]) -> Extractor:
     model = FormNetForTokenClassification(config).eval()
     model.formnet.attention_backend = "tiled"
     return Extractor(model, tokenizer)
+
+
+@pytest.fixture
+def masked_lm(tokenizer: Tokenizer, tmp_path: Path) -> FormNetForMaskedLM:
+    """Return a masked language model, whose folder in int8 is `tmp_path`."""
+    torch.manual_seed(0)
+    model = FormNetForMaskedLM(FormNetConfig.of_size("tiny", vocab_size=tokenizer.get_vocab_size()))
+    save_quantized(model, tmp_path)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    return model
 
 
 def initialize_from(checkpoint: Path, **config: Any) -> InitializedModel[FormNetForTokenClassification]:
@@ -198,3 +208,25 @@ def test_from_pretrained_int8_folder_with_other_labels_keeps_the_encoder() -> No
     assert (model.config.loss, model.config.task) == ("token", None)
     encoder = load_model(folder).formnet.state_dict()
     assert all(torch.equal(tensor, encoder[name]) for name, tensor in model.formnet.state_dict().items())
+
+
+def test_save_quantized_masked_lm_stores_tied_weights_once(masked_lm: FormNetForMaskedLM, tmp_path: Path) -> None:
+    assert "decoder.weight" not in load_weights(tmp_path)
+    restored = FormNetForMaskedLM.from_pretrained(tmp_path)
+    assert restored.decoder.weight is restored.formnet.token_embeddings.weight
+    for name, parameter in masked_lm.named_parameters():
+        step = float(parameter.detach().abs().max()) / 127
+        assert torch.allclose(restored.get_parameter(name), parameter, atol=max(step, 1e-3)), name
+
+
+def test_initialize_from_quantized_masked_lm_keeps_its_network(masked_lm: FormNetForMaskedLM, tmp_path: Path) -> None:
+    initialized = initialize_from(tmp_path)
+    assert initialized.new_parameters == {"classifier.weight", "classifier.bias"}
+    weight = initialized.model.formnet.token_embeddings.weight
+    assert torch.allclose(weight, masked_lm.formnet.token_embeddings.weight, atol=1e-3)
+
+
+@pytest.mark.usefixtures("masked_lm")
+def test_extractor_from_masked_lm_asks_for_fine_tuning(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"has no labels yet. Fine-tune it with formnet train"):
+        Extractor.from_pretrained(tmp_path)

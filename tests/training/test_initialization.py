@@ -11,7 +11,7 @@ from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.task import label_config
 from formnet.modeling import FormNetForTokenClassification
-from formnet.training.config import InitConfig, Optimization
+from formnet.training.config import FineTuning, InitConfig, Optimization, make_settings
 from formnet.training.initialization import InitializedModel, initialize
 
 
@@ -26,6 +26,13 @@ def test_initialize_missing_or_corrupt_config_raises(tmp_path: Path) -> None:
     for init in (InitConfig(checkpoint=tmp_path), InitConfig(encoder=str(tmp_path))):
         with pytest.raises(SettingsError, match="cannot start from"):
             initialize_classifier(init)
+
+
+def test_fine_tuning_starts_from_base_by_default() -> None:
+    run = make_settings(FineTuning, {"corpus": "jsonl:documents.jsonl", "output": "runs/x"}, "settings")
+    initialized = initialize_classifier(run.init, **label_config({"": TagScheme(("total",))}))
+    assert initialized.new_parameters == {"classifier.weight", "classifier.bias"}
+    assert initialized.tokenizer.get_vocab_size() == initialized.model.config.vocab_size
 
 
 @pytest.mark.parametrize("day_first", [None, True])

@@ -24,10 +24,17 @@ def quantize(
     from formnet.datasets import open_corpus
     from formnet.encoding.tokenizer import tokenize_words
     from formnet.extraction.extractor import Extractor
+    from formnet.extraction.pretrained import find_model
+    from formnet.modeling import FormNetConfig
     from formnet.modeling.onnx import OnnxModel
-    from formnet.modeling.quantization import prune_vocabulary
+    from formnet.modeling.quantization import is_pretrained_only, prune_vocabulary
     from formnet.modeling.weights import INT8_WEIGHTS_NAME
 
+    if is_pretrained_only(FormNetConfig.from_pretrained(find_model(model))):
+        if vocab_from:
+            raise typer.BadParameter(f"{model}: a pre-trained model keeps its vocabulary. Leave out --vocab-from.")
+        _quantize_pretrained(find_model(model), folder)
+        return
     extractor = Extractor.from_pretrained(model)
     if isinstance(extractor.model, OnnxModel):
         raise typer.BadParameter(f"{model}: is an exported model. Use the folder that it was exported from.")
@@ -46,6 +53,20 @@ def quantize(
     size = (folder / INT8_WEIGHTS_NAME).stat().st_size / 2**20
     kept = extractor.encoder.tokenizer.get_vocab_size()
     typer.echo(f"{folder}: {size:.1f} MiB of weights, {kept:,} of {before:,} tokens")
+
+
+def _quantize_pretrained(source: Path, folder: Path) -> None:
+    """Write a masked language model in int8, with its tokenizer."""
+    from formnet.encoding import load_tokenizer
+    from formnet.extraction.pretrained import check_single_format
+    from formnet.modeling import FormNetForMaskedLM
+    from formnet.modeling.quantization import save_quantized
+    from formnet.modeling.weights import INT8_WEIGHTS_NAME
+
+    check_single_format(folder, INT8_WEIGHTS_NAME)
+    save_quantized(FormNetForMaskedLM.from_pretrained(source), folder)
+    load_tokenizer(source).save(str(folder / "tokenizer.json"))
+    typer.echo(f"{folder}: {(folder / INT8_WEIGHTS_NAME).stat().st_size / 2**20:.1f} MiB of weights")
 
 
 def export(

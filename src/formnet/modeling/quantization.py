@@ -14,26 +14,37 @@ from torch import Tensor, nn
 
 from formnet.errors import TokenizerError
 from formnet.modeling.configuration import FormNetConfig
-from formnet.modeling.formnet import FormNetForTokenClassification
+from formnet.modeling.formnet import FormNetForMaskedLM, FormNetForTokenClassification
 from formnet.modeling.weights import INT8_WEIGHTS_NAME, SCALE, load_weights
 
 #: Smaller tensors are stored in half precision.
 _MIN_ELEMENTS = 4096
 
 
-def save_quantized(model: FormNetForTokenClassification, folder: Path) -> None:
+def save_quantized(model: FormNetForTokenClassification | FormNetForMaskedLM, folder: Path) -> None:
     """Write the configuration and int8 weights."""
     folder.mkdir(parents=True, exist_ok=True)
+    model.config.architectures = [type(model).__name__]
     model.config.save_pretrained(folder)
-    save_file(quantize(model.state_dict()), folder / INT8_WEIGHTS_NAME)
+    tied = set(model._tied_weights_keys or ())
+    weights = {name: tensor for name, tensor in model.state_dict().items() if name not in tied}
+    save_file(quantize(weights), folder / INT8_WEIGHTS_NAME)
     (folder / INT8_WEIGHTS_NAME).chmod(0o644)  # safetensors creates it for its owner only
 
 
 def load_model(folder: Path) -> FormNetForTokenClassification:
     """Load a token classifier from a folder with int8 or float weights."""
-    model = FormNetForTokenClassification(FormNetConfig.from_pretrained(folder))
+    config = FormNetConfig.from_pretrained(folder)
+    if is_pretrained_only(config):
+        raise ValueError("the model is pre-trained, but has no labels yet. Fine-tune it with formnet train.")
+    model = FormNetForTokenClassification(config)
     model.load_state_dict(load_weights(folder))
     return model.eval()
+
+
+def is_pretrained_only(config: FormNetConfig) -> bool:
+    """Return whether a model is a masked language model, which predicts no labels."""
+    return config.architectures == [FormNetForMaskedLM.__name__]
 
 
 def quantize(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -111,6 +111,7 @@ class Run(Settings):
 class FineTuning(Run):
     """Fine-tuning on labeled documents."""
 
+    init: InitConfig = InitConfig(checkpoint=Path("base"))
     corpus: Corpora = Field(min_length=1)  # corpora with the same labels share a head
     labels: Literal["corpus", "canonical"] = "corpus"  # canonical: the schema's names, and one head for all corpora
     validation: Corpora = ()  # evaluated with the head that has their labels and a training corpus of the same kind

@@ -22,7 +22,7 @@ def test_check_port_ipv6_in_use_raises() -> None:
 def test_build_list_for_no_field_of_any_model_raises(tmp_path: Path) -> None:
     vendors = tmp_path / "vendors.csv"
     vendors.write_text("merchant.name,id\nA,1\n")
-    settings = ServiceSettings(models=["receipts", "ad-invoices"], references=(vendors,), allow_anonymous=True)
+    settings = ServiceSettings(models=["receipts", "invoices"], references=(vendors,), allow_anonymous=True)
     assert build(settings)
     vendors.write_text("vendor,id\nA,1\n")
     with pytest.raises(SettingsError, match=r"vendors\.csv: the first column is 'vendor'.* merchant\.name"):
