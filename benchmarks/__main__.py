@@ -42,6 +42,7 @@ for command in (
     results.reference_lists,
     results.us_receipts,
     results.records,
+    results.before,
     results.document_types,
     results.real_invoices,
     results.graph_use,

@@ -1,5 +1,6 @@
 """Scores of shipped models, and tables and plots of the docs."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -88,6 +89,21 @@ def records(model: Model, corpus: TestCorpus, out: Out = None) -> None:
     record = benchmark(model, corpus)
     write_results(record, out)
     print_json(record)
+
+
+def before(
+    earlier: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Results of an earlier model.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Results to add its scores to.")],
+) -> None:
+    """Add the scores of an earlier model to the results of the present one, as `before`."""
+    from benchmarks.before import add_before
+
+    record, old = (json.loads(path.read_text(encoding="utf-8")) for path in (file, earlier))
+    try:
+        record = add_before(record, old)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    file.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def document_types(model: Model, documents: TypedCorpora, out: Out = None) -> None:

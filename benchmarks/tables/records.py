@@ -8,7 +8,17 @@ from benchmarks.tables.markdown import table
 
 def records(record: dict[str, Any]) -> str:
     """Tabulate header fields by path, values of items by name, and complete items if the documents link them."""
-    rows = [("field", "labeled", "found", "correct", "precision", "recall", "F1")]
+    before = record.get("before", {})
+    earlier = {
+        **before.get("per_type", {}),
+        "all header fields": before.get("f1"),
+        "number, date, total, vendor": before.get("key_fields"),
+        **{f"items: {name}": f1 for name, f1 in before.get("item_values", {}).items()},
+        "complete items": before.get("items"),
+    }
+    rows: list[tuple[str, ...]] = [
+        ("field", "labeled", "found", "correct", "precision", "recall", "F1", *(["F1 before"] if before else []))
+    ]
     parts = {
         **record["per_type"],
         "all header fields": record,
@@ -19,7 +29,10 @@ def records(record: dict[str, Any]) -> str:
         parts["complete items"] = record["items"]
     for name, part in parts.items():
         counts = (f"{part[key]:,}" if key in part else "" for key in ("gold", "found", "right"))
-        rows.append((name, *counts, *(f"{100 * part[key]:.1f}" for key in ("precision", "recall", "f1"))))
+        shares = [f"{100 * part[key]:.1f}" for key in ("precision", "recall", "f1")]
+        if before:
+            shares.append("" if earlier.get(name) is None else f"{100 * earlier[name]:.1f}")
+        rows.append((name, *counts, *shares))
     text = table(rows) + f"\n{record['documents']:,} documents.\n"
     return text + (f"\n{_groups('language', record['by_language'])}" if "by_language" in record else "")
 

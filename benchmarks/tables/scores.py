@@ -334,14 +334,18 @@ def reference_lists(record: dict[str, Any]) -> str:
 
 def us_receipts(record: dict[str, Any]) -> str:
     """Tabulate scores on photos of US receipts by type."""
-    rows = [("field", "labeled", "found", "correct", "precision", "recall", "F1", "within one character", "oracle")]
+    columns = ("field", "labeled", "found", "correct", "precision", "recall", "F1", "within one character", "oracle")
+    before = record.get("before")
+    rows: list[tuple[str, ...]] = [(*columns, "F1 before") if before else columns]
     for name in [*record["per_type"], "all"]:
         part, nearly, oracle = (
             record[key]["per_type"].get(name, record[key]) if key else record["per_type"].get(name, record)
             for key in ("", "within_one_character", "oracle")
         )
         counts = (f"{part[key]:,}" for key in ("gold", "found", "right"))
-        figures = (part["precision"], part["recall"], part["f1"], nearly["f1"], oracle["f1"])
+        figures = [part["precision"], part["recall"], part["f1"], nearly["f1"], oracle["f1"]]
+        if before:
+            figures.append(before["per_type"].get(name, before["f1"]))
         rows.append((name, *counts, *(f"{100 * figure:.1f}" for figure in figures)))
     return table(rows) + f"\n{record['documents']:,} photos, {record['engine']}.\n"
 
