@@ -57,6 +57,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "einvoices": records.records,
     "invoices-real": records.real_invoices,
     "invoices-overview": records.invoices_overview,
+    "elsewhere": records.elsewhere,
     "document-types": records.document_types,
     "structure-cord": structure.line_items,
     "structure-folds": structure.variants,
@@ -82,6 +83,7 @@ SOURCES = {
     "sroie-recipes": ("sroie", "sroie-alone"),
     "sizing": ("bulk", "ocr-cost"),
     "invoices-overview": ("invoices", "einvoices", "invoices-real"),
+    "elsewhere": ("receipts-us", "wildreceipt", "einvoices", "invoices-real"),
     "shipped": (*scores.SHIPPED, "ocr"),
 }
 

@@ -5,6 +5,12 @@ from typing import Any
 
 from benchmarks.tables.markdown import table
 
+#: Fields of the table of documents from elsewhere.
+_ELSEWHERE = {
+    "receipts": ("total", "tax", "date", "time", "merchant", "merchant.name"),
+    "invoices": ("total", "invoice_number", "invoice_date", "vendor.name"),
+}
+
 
 def records(record: dict[str, Any]) -> str:
     """Tabulate header fields by path, values of items by name, and complete items if the documents link them."""
@@ -63,6 +69,25 @@ def invoices_overview(records: dict[str, dict[str, Any]]) -> str:
             "PDFs of invoice2data": real["invoice2data"],
         },
     )
+
+
+def elsewhere(records: dict[str, dict[str, Any]]) -> str:
+    """Tabulate the shipped models on documents from sources that they were not trained on."""
+    photos, lines, real = records["receipts-us"], records["wildreceipt"], records["invoices-real"]["collections"]
+    rows = [("model", "documents", "words", "F1")]
+    for model, name, part, words in (
+        ("receipts", "photos of US receipts", photos, photos["engine"]),
+        ("receipts", "receipts of WildReceipt", lines, "lines of the corpus"),
+        ("invoices", "other e-invoices", records["einvoices"], "text of the PDF"),
+        ("invoices", "sample invoices", real["samples"], "text of the PDF, or OCR"),
+        ("invoices", "PDFs of invoice2data", real["invoice2data"], "text of the PDF, or OCR"),
+    ):
+        f1s = {field: part["per_type"][field]["f1"] for field in _ELSEWHERE[model] if field in part["per_type"]}
+        if part.get("items") and part.get("has_links", True):
+            f1s["complete items"] = part["items"]["f1"]
+        scores = ", ".join(f"{field} {100 * f1:.1f}" for field, f1 in f1s.items())
+        rows.append((f"`{model}`", f"{part['documents']:,} {name}", words, scores))
+    return table(rows)
 
 
 def _quote(value: str | None) -> str:
