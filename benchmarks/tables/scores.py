@@ -162,7 +162,9 @@ def pretraining(record: dict[str, Any]) -> str:
     for row in record["held_out"]:
         tokens = f"{row['step'] * tokens_per_step / 1e6:.1f} M"
         rows.append((f"{row['step']:,}", tokens, f"{row['loss']:.2f}", f"{row['accuracy']:.1%}"))
-    return table(rows)
+    use = {edit.replace("_", " "): f"{part['accuracy']:.1%}" for edit, part in record.get("graph_use", {}).items()}
+    text = f"\nThe graph: {', '.join(f'{edit} {accuracy}' for edit, accuracy in use.items())}.\n" if use else ""
+    return table(rows) + text
 
 
 def evaluation(record: dict[str, Any]) -> str:
