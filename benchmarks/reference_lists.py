@@ -11,11 +11,12 @@ from formnet.extraction.extractor import Extractor
 from formnet.extraction.references import MIN_SIMILARITY, ReferenceList
 
 
-def benchmark(model: str, known: Sequence[Document], documents: Sequence[Document], field: str) -> dict[str, Any]:
+def benchmark(
+    extractor: Extractor, known: Sequence[Document], documents: Sequence[Document], field: str
+) -> dict[str, Any]:
     """Match extracted values of a field with those of known documents, whose values form the list."""
     names = list(dict.fromkeys(document.fields[field] for document in known if field in document.fields))
     reference = ReferenceList([field], [[name] for name in names])
-    extractor = Extractor.from_pretrained(model)
     documents = [document for document in documents if field in document.fields]
     found = extractor.entities(documents, extractor.head_for([field]))
     listed, other = _Counts(), _Counts()

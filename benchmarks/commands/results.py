@@ -50,16 +50,24 @@ def reference_lists(
     model: Model,
     known: Annotated[str, typer.Argument(metavar="KNOWN", help="Corpus whose values form the reference list.")],
     corpus: TestCorpus,
-    field: Annotated[str, typer.Option(help="The field to match.")] = "company",
+    field: Annotated[str, typer.Option(help="The field to match.")] = "merchant.name",
+    readings: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Words of its images, as formnet data read writes.")
+    ] = None,
     out: Out = None,
 ) -> None:
     """Measure what a reference list of known values adds, and how often it matches a value that is not in it."""
     configure_runtime()
     from benchmarks.reference_lists import benchmark
-    from formnet.datasets import open_corpus
+    from formnet.datasets import open_corpus_for
+    from formnet.extraction.extractor import Extractor
+    from formnet.training.data import read_again
 
-    result = benchmark(model, list(open_corpus(known)), list(open_corpus(corpus)), field)
-    record = {"model": model, "known": known, "corpus": corpus, **result}
+    extractor = Extractor.from_pretrained(model)
+    listed, documents = (list(open_corpus_for(extractor.labels, spec)) for spec in (known, corpus))
+    if readings:
+        documents = read_again(documents, readings)
+    record = {"model": model, "known": known, "corpus": corpus, **benchmark(extractor, listed, documents, field)}
     write_results(record, out)
     print_json(record)
 

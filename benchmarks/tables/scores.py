@@ -1,6 +1,7 @@
 """Tables of scores."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -359,19 +360,20 @@ _VIEWS = {"90": "turned by 90°", "180": "turned by 180°", "270": "turned by 27
 def ocr(record: dict[str, Any]) -> str:
     """Tabulate field scores by OCR engine and view, and the causes of lost values on upright pages."""
     causes = {cause: {"network": "model"}.get(cause, cause) for cause in record["losses"]}
-    rows = [("words from", "pages", "F1", *_FIELDS, "within one character", "oracle", *causes.values())]
-    rows.append(("the corpus", "", *_field_f1s(record["corpus_words"]), "", "", *("" for _ in causes)))
+    fields = list(record["corpus_words"]["per_type"])
+    rows = [("words from", "pages", "F1", *fields, "within one character", "oracle", *causes.values())]
+    rows.append(("the corpus", "", *_field_f1s(record["corpus_words"], fields), "", "", *("" for _ in causes)))
     for engine in record["engines"].values():
         for view, part in engine["views"].items():
             best = (f"{100 * part[kind]['f1']:.1f}" for kind in ("within_one_character", "oracle"))
             lost = (str(part["lost"][cause]) for cause in causes)
-            rows.append((engine["engine"], _VIEWS.get(view, view), *_field_f1s(part), *best, *lost))
+            rows.append((engine["engine"], _VIEWS.get(view, view), *_field_f1s(part, fields), *best, *lost))
     meanings = "".join(f"- *{causes[cause]}*: {text}\n" for cause, text in record["losses"].items())
     return table(rows) + f"\n{record['documents']:,} receipts. Causes of lost values:\n\n" + meanings
 
 
-def _field_f1s(part: dict[str, Any]) -> tuple[str, ...]:
-    f1s = (part["f1"], *(part["per_type"][field]["f1"] for field in _FIELDS))
+def _field_f1s(part: dict[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
+    f1s = (part["f1"], *(part["per_type"][field]["f1"] for field in fields))
     return tuple(f"{100 * f1:.1f}" for f1 in f1s)
 
 

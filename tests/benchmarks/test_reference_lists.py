@@ -1,6 +1,7 @@
 from benchmarks.reference_lists import benchmark
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.extraction.extractor import Extractor
 
 
 def receipt(company: str, printed: str | None = None) -> Document:
@@ -19,7 +20,7 @@ def receipt(company: str, printed: str | None = None) -> Document:
 def test_reference_list_corrects_a_listed_company_and_leaves_others() -> None:
     known = [receipt("KEDAI KOPI MELUR SDN BHD"), receipt("PERNIAGAAN ZHENG HUI")]
     test = [receipt("KEDAI KOPI MELUR SDN BHD", "KEDAI KUPI MELUR SDN BHD"), receipt("SYARIKAT MAJU JAYA SDN BHD")]
-    result = benchmark("receipts", known, test, "company")
+    result = benchmark(Extractor.from_pretrained("receipts"), known, test, "company")
     assert result["entries"] == 2
     assert (result["listed"]["correct"]["right"], result["listed"]["correct_with_list"]["right"]) == (0, 1)
     assert result["not_listed"]["matched"]["right"] == 0
