@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from formnet.document.tags import TagScheme
-from formnet.modeling.crf import crf_loss, forward_backward
+from formnet.modeling.crf import UNKNOWN_PENALTY, crf_loss, forward_backward
 
 SCHEME = TagScheme(("a", "b"))
 #: An "a" of two words, O and a "b" of one word; and a shorter document.
@@ -70,7 +70,7 @@ def test_crf_loss_unknown_types_sums_over_paths_with_these_types() -> None:
     ]
     log_weights = torch.stack(
         [sum((scores[0, w, tag] for w, tag in enumerate(path)), torch.zeros(())) for path in paths]
-    )
+    ) - UNKNOWN_PENALTY * torch.tensor([sum(tag > 4 for tag in path) for path in paths])
     lattice = forward_backward(scores.detach().numpy(), np.ones((1, 4), np.bool_))
     expected = float(lattice.log_total[0]) - torch.logsumexp(log_weights, 0)
     assert torch.allclose(crf_loss(scores, tags, unknown)[0], expected)
@@ -81,3 +81,12 @@ def test_crf_loss_no_unknown_types_equals_plain_loss() -> None:
     torch.manual_seed(0)
     scores = torch.randn(2, 4, len(SCHEME), dtype=torch.float64)
     assert torch.allclose(crf_loss(scores, TAGS, torch.zeros(2, 2, dtype=torch.bool)), crf_loss(scores, TAGS))
+
+
+def test_crf_loss_unknown_types_prefers_no_entity_among_equal_scores() -> None:
+    scores = torch.zeros(1, 3, len(SCHEME), dtype=torch.float64, requires_grad=True)
+    crf_loss(scores, torch.zeros(1, 3, dtype=torch.long), torch.tensor([[False, True]])).sum().backward()  # type: ignore[no-untyped-call]
+    assert scores.grad is not None
+    gain = -scores.grad[0].sum(0)
+    assert gain[0] > 0
+    assert (gain[1:] < 0).all()

@@ -160,6 +160,8 @@ def test_load_training_data_canonical_labels_share_a_head(vocabulary: Path, tmp_
     tip = head.scheme.entity_types.index("tip")
     unknown = [head.scheme.unknown_types(document) for document in head.training]
     assert [bool(mask[tip]) for mask in unknown if mask is not None] == [True, True, False, False]
+    (head,) = load_training_data(run.model_copy(update={"fully_labeled": ("jsonl",)})).values()
+    assert [head.scheme.unknown_types(document) for document in head.training] == [None] * 4
 
 
 def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:

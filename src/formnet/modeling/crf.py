@@ -18,6 +18,8 @@ from torch.nn import functional as F  # noqa: N812
 Scores = NDArray[np.float64]
 #: Log-probability of what is illegal.
 NEVER = -np.inf
+#: Log-odds, in training, against a word belonging to an entity of a type that was not annotated in its document.
+UNKNOWN_PENALTY = 3.0
 
 
 class TagScores(NamedTuple):
@@ -94,7 +96,8 @@ def crf_loss(scores: Tensor, tags: Tensor, unknown_types: Tensor | None = None) 
     """Compute −log P(path) per document [B] from scores [B, W, T] and legal tags [B, W].
 
     Words tagged −100 have no label: they are outside of all entities, at no cost. If entity types [B, K] are unknown,
-    words tagged O may belong to entities of these types: the loss is that of all such paths together.
+    words tagged O may belong to entities of these types: the loss is that of all such paths together. Each word of such
+    an entity costs `UNKNOWN_PENALTY`, or types that are rare in all documents would become another name for O.
     """
     mask = tags >= 0
     if unknown_types is not None:
@@ -102,7 +105,7 @@ def crf_loss(scores: Tensor, tags: Tensor, unknown_types: Tensor | None = None) 
         allowed = any_tag == tags[..., None]  # [B, W, T]
         unknown_tags = F.pad(unknown_types.repeat_interleave(4, dim=-1), (1, 0))  # [B, T], without O
         allowed |= (tags == 0)[..., None] & unknown_tags[:, None]
-        restricted = scores.masked_fill(~allowed, NEVER)
+        restricted = (scores - UNKNOWN_PENALTY * unknown_tags[:, None]).masked_fill(~allowed, NEVER)
         total: Tensor = _LogTotal.apply(scores, mask) - _LogTotal.apply(restricted, mask)
         return total
     # Sums over thousands of words need double precision.

@@ -114,6 +114,7 @@ class FineTuning(Run):
     init: InitConfig = InitConfig(checkpoint=Path("base"))
     corpus: Corpora = Field(min_length=1)  # corpora with the same labels share a head
     labels: Literal["corpus", "canonical"] = "corpus"  # canonical: the schema's names, and one head for all corpora
+    fully_labeled: tuple[str, ...] = ()  # with canonical: kinds of corpora in which a label that they lack is absent
     validation: Corpora = ()  # evaluated with the head that has their labels and a training corpus of the same kind
     held_out: float = Field(0, ge=0, lt=1)  # share to hold out for heads without validation; the same in every run
     held_out_fold: int = Field(0, ge=0)  # which part of this share; 0.2 has folds 0 to 4

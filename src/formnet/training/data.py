@@ -95,7 +95,8 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
         documents = [with_captions(d, run.caption_labels) if d.fields else d for d in documents]
     scheme = scheme_for(corpus, documents)
     if run.labels == "canonical":
-        documents = [replace(document, annotated=frozenset(scheme.entity_types)) for document in documents]
+        annotated = None if kind in run.fully_labeled else frozenset(scheme.entity_types)
+        documents = [replace(document, annotated=annotated) for document in documents]
     single_valued = _is_single_valued(documents, scheme)
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
