@@ -18,8 +18,9 @@ from torch.nn import functional as F  # noqa: N812
 Scores = NDArray[np.float64]
 #: Log-probability of what is illegal.
 NEVER = -np.inf
-#: Log-odds, in training, against a word belonging to an entity of a type that was not annotated in its document.
-UNKNOWN_PENALTY = 3.0
+#: Log-odds, in training, against a word belonging to an entity of a type that was not annotated in its document. Less
+#: than log 2, so that a type which half of the documents annotate is still learned for the others.
+UNKNOWN_PENALTY = 0.5
 
 
 class TagScores(NamedTuple):
