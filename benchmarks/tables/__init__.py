@@ -21,6 +21,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "parameters": costs.parameters,
     "training": costs.training,
     "funsd": scores.corpus,
+    "funsd-base": scores.corpus,
     "cord": scores.corpus,
     "sroie": scores.corpus,
     "sroie-recipes": scores.recipes,
