@@ -50,7 +50,7 @@ def reference_lists(
     model: Model,
     known: Annotated[str, typer.Argument(metavar="KNOWN", help="Corpus whose values form the reference list.")],
     corpus: TestCorpus,
-    field: Annotated[str, typer.Option(help="The field to match.")] = "merchant.name",
+    field: Annotated[str, typer.Option(help="The field to match.")] = "company",
     readings: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Words of its images, as formnet data read writes.")
     ] = None,

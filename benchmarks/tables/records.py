@@ -7,7 +7,7 @@ from benchmarks.tables.markdown import table
 
 #: Fields of the table of documents from elsewhere.
 _ELSEWHERE = {
-    "receipts": ("total", "tax", "date", "time", "merchant", "merchant.name"),
+    "receipts": ("total", "tax", "date", "merchant", "merchant.name"),
     "invoices": ("total", "invoice_number", "invoice_date", "vendor.name"),
 }
 
