@@ -28,7 +28,8 @@ FROM python:${PYTHON}-slim-bookworm
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends g++ libgl1 libglib2.0-0 tesseract-ocr wget \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --create-home --uid 1000 formnet
+ && useradd --create-home --uid 1000 formnet \
+ && install --directory --owner formnet /var/cache/formnet
 COPY --from=build /opt/formnet /opt/formnet
 # Some operators start Ray in a login shell, which does not have the PATH below.
 # HAProxy comes with Ray Serve; deploy/proxy.yaml runs it with the configuration of the package.

@@ -95,7 +95,7 @@ def _measure(client: httpx.Client, seconds: float, reference: Any) -> tuple[list
 
 
 def _honest(client: httpx.Client) -> Any:
-    """Send one document, as often as the service asks for a retry; a caller that measures time includes the delays."""
+    """Send one document, again after each delay that the service asks for, and return its response."""
     while (response := client.post("/v1/extract", json=EXAMPLE_DOCUMENT)).status_code == 503:
         sleep(float(response.headers["Retry-After"]))
     response.raise_for_status()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from formnet.io.readers import read
     from formnet.modeling import FormNetConfig, FormNetForMaskedLM, FormNetForTokenClassification, FormNetModel
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by onnxruntime when it is imported
 
