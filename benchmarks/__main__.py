@@ -48,7 +48,6 @@ for command in (
     results.graph_use,
     results.results,
     results.figures,
-    results.hours,
 ):
     app.command()(command)
 

@@ -1,15 +1,12 @@
 """Plots in the docs, drawn from `results/*.json`."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables.recorded import current_wording
-from benchmarks.tables.scores import PUBLISHED, SHIPPED
+from benchmarks.tables.scores import SHIPPED
 from formnet.visualization.plots import BLUE, GREEN, ORANGE, draw_reliability, draw_risk_coverage, plot
-
-ModelPoint = tuple[str, float, float]  # name, millions of parameters, F1
 
 
 def draw_results(results: Path, folder: Path) -> Iterator[Path]:
@@ -24,15 +21,6 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
         if (result := record(name)) is not None:
             draw(result, folder / f"{name}.png")
             yield folder / f"{name}.png"
-    main_result, variants = record("funsd"), record("funsd-rows")
-    if main_result is not None and variants is not None:
-        same_task = [row for row in variants["rows"] if "segment_boxes=true" not in row["overrides"]]
-        named = [("FormNet (this repository)", main_result)]
-        named += [(current_wording(row["variant"]), row) for row in same_task]
-        ours = [(name, row["parameters"] / 1e6, 100 * row["f1"]["mean"]) for name, row in named]
-        others = [(name, float(millions), f1) for name, f1, millions, _ in PUBLISHED["funsd"]]
-        draw_sizes(ours, others, folder / "sizes.png")
-        yield folder / "sizes.png"
     for name in SHIPPED:
         if (result := record(name)) is not None:
             calibration = result["orders"]["given"]["calibration"]
@@ -51,20 +39,6 @@ def draw_curve(record: dict[str, Any], path: Path) -> None:
         for a, b in zip(x, y, strict=True):
             axes.annotate(f"{b:.1f}", (a, b), textcoords="offset points", xytext=(6, -12))
         axes.set(xscale="log", xticks=x, xticklabels=[str(n) for n in x])
-        axes.minorticks_off()
-
-
-def draw_sizes(ours: Sequence[ModelPoint], others: Sequence[ModelPoint], path: Path) -> None:
-    """Draw F1 against millions of parameters, with published results."""
-    with plot(path, "F1 by model size, FUNSD with word boxes", "parameters (millions)", "F1") as axes:
-        for points, color, marker in ((others, "gray", "o"), (ours, ORANGE, "D")):
-            axes.scatter([p[1] for p in points], [p[2] for p in points], color=color, marker=marker, zorder=3)
-            height = float("-inf")
-            for name, size, f1 in sorted(points, key=lambda point: point[2]):
-                height = max(f1, height + 0.5)  # names must not overlap
-                axes.annotate(name, (size, height), textcoords="offset points", fontsize=7, xytext=(6, -3))
-        ticks = [20, 50, 100, 200, 500, 1000]
-        axes.set(xscale="log", xlim=(15, 1700), xticks=ticks, xticklabels=[str(tick) for tick in ticks])
         axes.minorticks_off()
 
 

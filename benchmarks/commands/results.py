@@ -194,20 +194,8 @@ def figures(
     results: Annotated[Path, typer.Option(help="Folder with results.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder for images.")] = Path("docs/images"),
 ) -> None:
-    """Draw the plots of the docs from results/*.json: learning curve, F1 by model size, ablation, reliability."""
+    """Draw the plots of the docs from results/*.json: learning curve, ablation, pre-training, reliability."""
     from benchmarks.plots import draw_results
 
     for file in draw_results(results, out):
         typer.echo(str(file))
-
-
-def hours(
-    runs: Annotated[list[Path], typer.Argument(help="Folders with runs, searched recursively.")], out: Out = None
-) -> None:
-    """Sum the training time of runs from their TensorBoard event files."""
-    configure_runtime(training=True)
-    from benchmarks.hours import training_hours
-
-    result = training_hours(runs)
-    write_results(result, out)
-    print_json(result)

@@ -1,12 +1,9 @@
 """Tables of scores."""
 
-from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import Any
 
 from benchmarks.tables.markdown import table
-from benchmarks.tables.recorded import current_wording, get_setting
 
 #: Published results on the same test documents: name, F1, millions of parameters, conditions. From Table 1 of the
 #: paper and, for SROIE, which it does not use, from the LayoutLMv2 paper.
@@ -82,16 +79,6 @@ _MISSES = {
 }
 
 
-def recipes(records: dict[str, Any]) -> str:
-    """Tabulate training corpora with their held-out scores, by which they were chosen, and test scores."""
-    rows = [("trained on", "held-out F1", "test F1")]
-    for record in records.values():
-        corpora = [spec.partition(":")[0] for spec in record["config"]["corpus"]]
-        head = record["test"].partition(":")[0] if len(corpora) > 1 else ""
-        rows.append((" and ".join(map(str.upper, corpora)), spread(record["held_out"][head]), spread(record["f1"])))
-    return table(rows)
-
-
 def ablation(record: dict[str, Any]) -> str:
     """Tabulate the ablation of the paper, by reading order in training and test."""
     orders = list(record["rows"][0]["f1"])
@@ -99,16 +86,6 @@ def ablation(record: dict[str, Any]) -> str:
     rows += [
         (row["variant"], row["trained_in"], *(spread(row["f1"][order]) for order in orders)) for row in record["rows"]
     ]
-    return table(rows)
-
-
-def choices(record: dict[str, Any]) -> str:
-    """Tabulate variants on held-out documents, compared with the first row."""
-    rows = [("variant", "held-out F1", "difference to the first row")]
-    first = record["rows"][0]["f1"]["mean"]
-    for row in record["rows"]:
-        difference = f"{100 * (row['f1']['mean'] - first):+.2f}"
-        rows.append((current_wording(row["variant"]), spread(row["f1"]), difference))
     return table(rows)
 
 
@@ -120,16 +97,6 @@ def choices_by_head(record: dict[str, Any]) -> str:
     return table(rows)
 
 
-def variants(record: dict[str, Any]) -> str:
-    """Tabulate variants with their size."""
-    rows = [("variant", "parameters", "F1")]
-    rows += [
-        (current_wording(row["variant"]), f"{row['parameters'] / 1e6:.1f} M", spread(row["f1"]))
-        for row in record["rows"]
-    ]
-    return table(rows)
-
-
 def curve(record: dict[str, Any]) -> str:
     """Tabulate F1 by number of labeled documents."""
     return table(
@@ -137,28 +104,10 @@ def curve(record: dict[str, Any]) -> str:
     )
 
 
-#: Runs with fewer hours are summed in one row.
-MIN_HOURS = 0.15
-
-
-def hours(record: dict[str, Any]) -> str:
-    """Tabulate training time by experiment, the first folder below the one with all runs."""
-    by_experiment: defaultdict[str, float] = defaultdict(float)
-    for run, run_hours in record["runs"].items():
-        by_experiment[PurePosixPath(run).parts[1]] += run_hours
-    longest_first = sorted(by_experiment.items(), key=lambda item: -item[1])
-    rows = [("experiment", "hours")]
-    rows += [(name, f"{time:.1f}") for name, time in longest_first if time >= MIN_HOURS]
-    rows.append(("others", f"{sum(time for time in by_experiment.values() if time < MIN_HOURS):.1f}"))
-    return table([*rows, ("**total**", f"**{record['hours']:.1f}**")])
-
-
 def pretraining(record: dict[str, Any]) -> str:
     """Tabulate masked language modeling on held-out pages during pre-training."""
-    optimization = get_setting(record["config"], "optimization")
-    tokens_per_step = get_setting(optimization, "max_batch_tokens") * get_setting(
-        optimization, "gradient_accumulation_steps"
-    )
+    optimization = record["config"]["optimization"]
+    tokens_per_step = optimization["max_batch_tokens"] * optimization["gradient_accumulation_steps"]
     rows = [("step", "tokens processed, at most", "loss", "accuracy")]
     for row in record["held_out"]:
         tokens = f"{row['step'] * tokens_per_step / 1e6:.1f} M"

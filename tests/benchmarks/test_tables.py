@@ -25,15 +25,9 @@ def test_results_stale_table_is_regenerated(tmp_path: Path) -> None:
         render("nonsense", tmp_path)
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"optimisation": {"batch_pieces": 2000, "accumulate": 3}},
-        {"optimization": {"max_batch_tokens": 2000, "gradient_accumulation_steps": 3}},
-    ],
-)
-def test_pretraining_table_reads_earlier_and_current_setting_names(config: dict[str, object], tmp_path: Path) -> None:
+def test_pretraining_table_multiplies_steps_and_tokens(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
+    config = {"optimization": {"max_batch_tokens": 2000, "gradient_accumulation_steps": 3}}
     record = {"config": config, "held_out": [{"step": 500, "loss": 3.1, "accuracy": 0.5}]}
-    (tmp_path / "results" / "pretrain-all.json").write_text(json.dumps(record))
-    assert "| 500 | 3.0 M | 3.10 | 50.0% |" in render("pretrain-all", tmp_path)
+    (tmp_path / "results" / "base.json").write_text(json.dumps(record))
+    assert "| 500 | 3.0 M | 3.10 | 50.0% |" in render("base", tmp_path)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import app as benchmarks
 from command_line import run_command, run_for_stdout, runner
 from formnet.cli import app
 from formnet.errors import SettingsError
@@ -88,10 +87,6 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
 
     curve = json.loads(run_for_stdout("learning-curve", str(config), "--test", corpus, "--documents", "1"))
     assert [point["documents"] for point in curve["points"]] == [1, 2]
-
-    spent = json.loads(run_for_stdout("hours", str(tmp_path), app=benchmarks))
-    assert {str(tmp_path / name) for name in ("run", "run/seed-0", "run/seed-1")} <= set(spent["runs"])
-    assert 0 < spent["hours"] < 0.5
 
 
 def test_evaluate_folder_without_model_raises(tmp_path: Path) -> None:

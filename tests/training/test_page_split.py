@@ -103,7 +103,7 @@ def word_matrix(pages: list[Document], columns: dict[str, int]) -> csr_matrix:
 
 
 @pytest.mark.slow
-def test_pretrain_clean_trains_on_no_page_of_an_excluded_document_nor_a_near_duplicate(
+def test_pretrain_base_trains_on_no_page_of_an_excluded_document_nor_a_near_duplicate(
     data: Path, vocabulary: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "data").symlink_to(data)
@@ -112,9 +112,9 @@ def test_pretrain_clean_trains_on_no_page_of_an_excluded_document_nor_a_near_dup
     numbered = lambda file, *_: ((i, 0, page) for i, page in enumerate(read_once(file)))  # noqa: E731
     monkeypatch.setattr("formnet.training.page_split.read_pages", lambda file: iter(read_once(file)))
     monkeypatch.setattr("formnet.training.page_stream.read_numbered_pages", numbered)
-    run = load_settings(PreTraining, ROOT / "configs/pretrain-clean.yaml")
-    expected = {"sroie:data/sroie", "cord:data/cord", "adbuy:data/adbuy@validation", "adbuy:data/adbuy@test"}
-    assert expected <= {*run.exclude}
+    run = load_settings(PreTraining, ROOT / "configs/base.yaml")
+    tests = {f"{name}:data/{name}@test" for name in ("sroie", "cord", "adbuy", "invoices", "einvoices")}
+    assert tests | {"funsd:data/funsd", "wildreceipt:data/wildreceipt"} <= {*run.exclude}
     split = split_pages(run.pages, run.held_out_pages, run.exclude)
     left_out = {(page.file, page.page) for page in split.left_out}
     tokenizer = load_tokenizer(vocabulary)
