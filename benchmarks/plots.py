@@ -30,16 +30,28 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
 
 
 def draw_curve(record: dict[str, Any], path: Path) -> None:
-    """Draw F1 by number of labeled documents."""
-    points = record["points"]
+    """Draw F1 by number of labeled documents: a color for each corpus, a line style for each start of training."""
+    corpora = list(dict.fromkeys(row["test"].partition(":")[0] for row in record["rows"]))
+    starts = list(dict.fromkeys(row["init"] for row in record["rows"]))
+    colors, styles = dict(zip(corpora, (BLUE, ORANGE, GREEN), strict=False)), ("-", ":", "--")
     with plot(path, "F1 by number of labeled documents", "labeled documents", "test F1") as axes:
-        x, y = [p["documents"] for p in points], [100 * p["f1"]["mean"] for p in points]
-        axes.errorbar(x, y, yerr=[100 * (p["f1"]["std"] or 0) for p in points], color=BLUE, marker="o", capsize=3)
-        axes.margins(y=0.15)
-        for a, b in zip(x, y, strict=True):
-            axes.annotate(f"{b:.1f}", (a, b), textcoords="offset points", xytext=(6, -12))
-        axes.set(xscale="log", xticks=x, xticklabels=[str(n) for n in x])
+        for row in record["rows"]:
+            name = row["test"].partition(":")[0]
+            x, f1 = [p["documents"] for p in row["points"]], [p["f1"] for p in row["points"]]
+            axes.errorbar(
+                x,
+                [100 * score["mean"] for score in f1],
+                yerr=[100 * (score["std"] or 0) for score in f1],
+                color=colors[name],
+                linestyle=styles[starts.index(row["init"])],
+                marker="o",
+                capsize=3,
+                label=f"{name.upper()}, from {row['init']}",
+            )
+        ticks = sorted({point["documents"] for row in record["rows"] for point in row["points"]})
+        axes.set(xscale="log", xticks=ticks, xticklabels=[str(tick) for tick in ticks])
         axes.minorticks_off()
+        axes.legend(fontsize=8)
 
 
 def draw_ablation(record: dict[str, Any], path: Path) -> None:

@@ -98,10 +98,17 @@ def choices_by_head(record: dict[str, Any]) -> str:
 
 
 def curve(record: dict[str, Any]) -> str:
-    """Tabulate F1 by number of labeled documents."""
-    return table(
-        [("labeled documents", "F1"), *((f"{point['documents']:,}", spread(point["f1"])) for point in record["points"])]
-    )
+    """Tabulate F1 by number of labeled documents, with a column for each start of training."""
+    starts = list(dict.fromkeys(row["init"] for row in record["rows"]))
+    cells = {
+        (row["test"].partition(":")[0], point["documents"], row["init"]): spread(point["f1"])
+        for row in record["rows"]
+        for point in row["points"]
+    }
+    rows: list[tuple[str, ...]] = [("corpus", "labeled documents", *(f"F1 from {start}" for start in starts))]
+    for name, number in sorted({key[:2] for key in cells}):
+        rows.append((name.upper(), f"{number:,}", *(cells.get((name, number, start), "") for start in starts)))
+    return table(rows)
 
 
 def pretraining(record: dict[str, Any]) -> str:

@@ -85,8 +85,11 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     with pytest.raises(SettingsError, match="different epochs"):
         run_for_stdout(*ablation, "--variant", "FormNet", "--set", "epochs=3")
 
-    curve = json.loads(run_for_stdout("learning-curve", str(config), "--test", corpus, "--documents", "1"))
-    assert [point["documents"] for point in curve["points"]] == [1, 2]
+    curve = ["learning-curve", str(config), "--test", corpus, "--documents", "1", "--out", str(tmp_path / "curve.json")]
+    (first,) = json.loads(run_for_stdout(*curve))["rows"]
+    assert [point["documents"] for point in first["points"]] == [1, 2]
+    (again,) = json.loads(run_for_stdout(*curve))["rows"]
+    assert again["init"] == first["init"]  # measured again, not added
 
 
 def test_evaluate_folder_without_model_raises(tmp_path: Path) -> None:

@@ -122,20 +122,25 @@ def learning_curve(
     test: Test,
     documents: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Number of training documents; repeat for several. Default: 10, 50 and 100."),
+        typer.Option(min=1, help="Number of training documents; repeat for several. Default: 10, 25, 50 and 100."),
     ] = None,
     seed: Seeds = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
-    """Train on subsets of the documents and on all of them, and score each on test documents."""
+    """Train on subsets of the documents and on all of them, and score each on test documents.
+
+    A file with other curves keeps them: those of other test documents, and of models that start from other weights.
+    """
     configure_runtime(training=True)
     from formnet.training import FineTuning, load_settings
     from formnet.training.experiments.learning_curve import learning_curve as run_experiment
+    from formnet.training.experiments.rows import merge_rows, read_rows
 
     run = load_settings(FineTuning, config, override or ())
-    result = run_experiment(run, test, documents or [10, 50, 100], seed or [0])
-    _output({"config": run.model_dump(mode="json"), **result}, out)
+    result = run_experiment(run, test, documents or [10, 25, 50, 100], seed or [0])
+    result["rows"][0]["config"] = run.model_dump(mode="json")
+    _output(merge_rows(result, read_rows(out), lambda row: (row["test"], row["init"])), out)
 
 
 def _orders(chosen: list[ReadingOrder]) -> list["Order"]:

@@ -13,7 +13,7 @@ MAX_EPOCH_FACTOR = 10
 
 
 def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequence[int]) -> dict[str, Any]:
-    """Train on subsets of the given sizes and on all documents.
+    """Train on subsets of the given sizes and on all documents; return one row, with what the model starts from.
 
     Smaller subsets get more epochs, for about the same number of steps.
     """
@@ -25,4 +25,5 @@ def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequ
         subset_run = run.model_copy(update={"documents": documents, "epochs": epochs, "eval_every": epochs})
         scores = [score_trial(for_seed(subset_run, seed, f"{size}-documents/"), test)["given"] for seed in seeds]
         points.append({"documents": size, "epochs": epochs, "f1": mean_and_std([headline_f1(s) for s in scores])})
-    return {"test": test, "seeds": list(seeds), "points": points}
+    start = run.init.checkpoint or run.init.encoder or "random weights"
+    return {"rows": [{"test": test, "init": start, "seeds": list(seeds), "points": points}]}

@@ -21,15 +21,20 @@ def choose_variants(chosen: Collection[str], available: Collection[str]) -> list
 
 
 def read_earlier_rows(out: Path | None, run: Run, **conditions: Any) -> Record | None:
-    """Read the results that new rows are added to; raise if they are of another run or under other conditions."""
-    if out is None or not out.is_file():
+    """Read earlier results, and raise if they are of another run or were measured under other conditions."""
+    earlier = read_rows(out)
+    if earlier is None:
         return None
-    earlier: Record = json.loads(out.read_text(encoding="utf-8"))
     changed = [name.replace("_", " ") for name, value in conditions.items() if earlier.get(name) != value]
     changed += changed_settings(earlier.get("config", {}), run)
     if changed:
         raise SettingsError(f"{out}: contains results with different {', '.join(changed)}. Use another file.")
     return earlier
+
+
+def read_rows(out: Path | None) -> Record | None:
+    """Read the results that new rows are added to, if there are any."""
+    return None if out is None or not out.is_file() else json.loads(out.read_text(encoding="utf-8"))
 
 
 def merge_rows(new: Record, earlier: Record | None, key: Callable[[Record], Any]) -> Record:
