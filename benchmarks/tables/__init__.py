@@ -16,7 +16,6 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "alignment": costs.alignment,
     "attention": costs.attention,
     "graph": costs.graph,
-    "overlap": costs.overlap,
     "model": costs.model,
     "parameters": costs.parameters,
     "training": costs.training,

@@ -18,13 +18,6 @@ def alignment(record: dict[str, Any]) -> str:
     return table(rows)
 
 
-def overlap(record: dict[str, Any]) -> str:
-    """Tabulate the overlap of two corpora."""
-    rows = [("documents", "also in the other corpus", "words shared by the most similar pair")]
-    closest = max(pair["share"] for pair in record["pairs"])
-    return table([*rows, (f"{record['documents']:,}", f"{record['same']:,}", f"{closest:.0%}")])
-
-
 def graph(record: dict[str, Any]) -> str:
     """Tabulate the page graph relative to the Delaunay triangulation."""
     low, high = record["ratio_spread"]
