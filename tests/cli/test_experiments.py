@@ -84,6 +84,15 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
         run_for_stdout(*ablation, "--variant", "FormNet", "--seed", "7")
     with pytest.raises(SettingsError, match="different epochs"):
         run_for_stdout(*ablation, "--variant", "FormNet", "--set", "epochs=3")
+    (tmp_path / "pretrained/FormNet").mkdir(parents=True)
+    (tmp_path / "pretrained/FormNet/seed-0").symlink_to(tmp_path / "run")
+    warm = ("ablate", str(config), "--test", corpus, "--pretrained", str(tmp_path / "pretrained"))
+    warm += ("--set", f"output={tmp_path / 'warm'}")
+    run_for_stdout(*warm, "--variant", "FormNet")
+    settings = json.loads((tmp_path / "warm/formnet-given/seed-0/settings.json").read_text())
+    assert settings["init"]["checkpoint"] == str(tmp_path / "pretrained/FormNet/seed-0")
+    with pytest.raises(SettingsError, match="pretrained/ETC/seed-0"):
+        run_for_stdout(*warm, "--variant", "ETC")
 
     curve = ["learning-curve", str(config), "--test", corpus, "--documents", "1", "--out", str(tmp_path / "curve.json")]
     (first,) = json.loads(run_for_stdout(*curve))["rows"]

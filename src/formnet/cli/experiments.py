@@ -97,6 +97,10 @@ def ablate(
         list[ReadingOrder] | None, typer.Option(help="Reading order for scoring; repeat for several. Default: all.")
     ] = None,
     variant: Variants = None,
+    pretrained: Annotated[
+        Path | None,
+        typer.Option(help="Output folder of `formnet compare` with the same variants in pre-training, to start from."),
+    ] = None,
     override: Overrides = None,
     out: Out = None,
 ) -> None:
@@ -112,7 +116,7 @@ def ablate(
     seeds = seed or [0]
     named = choose_variants(variant or (), VARIANTS)
     earlier = read_earlier_rows(out, run, test=test, seeds=seeds) if variant else None
-    result = run_experiment(run, test, seeds, trained, scored, named)
+    result = run_experiment(run, test, seeds, trained, scored, named, pretrained)
     result = merge_rows(result, earlier, lambda row: (row["variant"], row["trained_in"]))
     _output({"config": run.model_dump(mode="json"), **result}, out)
 

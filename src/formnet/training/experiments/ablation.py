@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from formnet.document.reading_order import Order
-from formnet.training.config import FineTuning
-from formnet.training.experiments.trial import for_seed, mean_and_std, score_trial
+from formnet.training.config import FineTuning, InitConfig
+from formnet.training.experiments.trial import for_seed, mean_and_std, score_trial, variant_folder
 
 #: Rows of the paper's table, with their overrides of the model configuration.
 VARIANTS = {
@@ -24,11 +25,15 @@ def ablate(
     trained_in: Sequence[Order],
     scored_in: Sequence[Order],
     variants: Sequence[str] = tuple(VARIANTS),
+    pretrained: Path | None = None,
 ) -> dict[str, Any]:
-    """Train every variant in every order with every seed; score each in all orders."""
+    """Train every variant in every order with every seed; score each in all orders.
+
+    With the output folder of a comparison in pre-training, each variant starts from its own pre-trained weights.
+    """
     rows = []
     for order, name in product(trained_in, variants):
-        variant = with_overrides(run, **VARIANTS[name]).model_copy(update={"order": order})
+        variant = run.model_copy(update={"order": order, "init": _init(run, name, pretrained)})
         folder = f"{name.lower().replace(' + ', '-')}-{order}/"
         scores = [score_trial(for_seed(variant, seed, folder), test, scored_in) for seed in seeds]
         rows.append(
@@ -42,7 +47,8 @@ def ablate(
     return {"test": test, "seeds": list(seeds), "rows": rows}
 
 
-def with_overrides(run: FineTuning, **overrides: Any) -> FineTuning:
-    """Return the run with overrides of the model configuration."""
-    init = run.init.model_copy(update={"overrides": {**run.init.overrides, **overrides}})
-    return run.model_copy(update={"init": init})
+def _init(run: FineTuning, variant: str, pretrained: Path | None) -> InitConfig:
+    """Return the initial weights of a variant: pre-trained ones, or those of the run with another configuration."""
+    if pretrained is not None:
+        return InitConfig(checkpoint=pretrained / variant_folder(variant) / "seed-0")
+    return run.init.model_copy(update={"overrides": {**run.init.overrides, **VARIANTS[variant]}})

@@ -74,7 +74,12 @@ def mean_and_std(values: Sequence[float]) -> dict[str, Any]:
 
 def for_variant(run: RunType, name: str, seed: int) -> RunType:
     """Return the run with a seed, and an output folder named after the variant."""
-    return for_seed(run, seed, "".join(c if c.isalnum() else "-" for c in name) + "/")
+    return for_seed(run, seed, f"{variant_folder(name)}/")
+
+
+def variant_folder(name: str) -> str:
+    """Return the name of a variant's folder."""
+    return "".join(c if c.isalnum() else "-" for c in name)
 
 
 def for_seed(run: RunType, seed: int, name: str = "") -> RunType:
