@@ -10,7 +10,8 @@ from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
-from formnet.extraction.links import decode_forest, links_by_position, split_key
+from formnet.extraction.links import decode_forest, split_key
+from formnet.extraction.rows import links_by_position
 from formnet.io.writers import write
 from formnet.modeling.onnx import export_onnx
 from formnet.training.experiments.structure import run_seeds_structure

@@ -24,7 +24,7 @@ from formnet.evaluation.links import Links, score_links
 from formnet.evaluation.trees import TreeScores, find_cord_schema, text_tree
 from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.extractor import Extractor
-from formnet.extraction.links import links_by_position
+from formnet.extraction.rows import links_by_position
 from formnet.extraction.schema import Schema
 
 

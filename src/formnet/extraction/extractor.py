@@ -25,10 +25,11 @@ from formnet.extraction.annotations import Annotations
 from formnet.extraction.base import DocumentExtractor
 from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.decoding import decode
-from formnet.extraction.links import BatchScores, StructureScores, links_by_position, predict_links, split_key
+from formnet.extraction.links import BatchScores, StructureScores, predict_links, split_key
 from formnet.extraction.options import ExtractionOptions
 from formnet.extraction.pretrained import check_single_format, find_model
 from formnet.extraction.references import ReferenceList, read_references
+from formnet.extraction.rows import links_by_position
 from formnet.extraction.schema import Schema
 from formnet.extraction.task import read_heads
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits
