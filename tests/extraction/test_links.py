@@ -11,11 +11,10 @@ from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
 from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.links import decode_forest, split_key
-from formnet.extraction.rows import links_by_position
 from formnet.io.writers import write
 from formnet.modeling.onnx import export_onnx
 from formnet.training.experiments.structure import run_seeds_structure
-from linked_receipts import SCHEMA, linked_receipt, tilt
+from linked_receipts import linked_receipt
 from small_runs import small_run
 
 
@@ -67,13 +66,6 @@ def test_annotations_drop_below_renumbers_links() -> None:
     linked = Annotations(scored, []).add_links([(1, 0, 0.75)])
     assert linked.links == [(1, 0)]
     assert linked.entities[0].link_score == 0.75
-
-
-@pytest.mark.parametrize("slope", [0.0, 0.13, -0.13])
-def test_links_by_position_follow_tilted_rows(slope: float) -> None:
-    """At this slope, prices are a line lower or higher than the names of their items."""
-    receipt = tilt(linked_receipt(5), slope)
-    assert set(links_by_position(receipt, receipt.entities, SCHEMA)) == set(receipt.links)
 
 
 @pytest.mark.training

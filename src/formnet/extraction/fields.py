@@ -13,6 +13,7 @@ from formnet.document.values.normalize import Value
 from formnet.document.values.parse import fold
 from formnet.extraction.checks import Status, run_checks
 from formnet.extraction.references import ReferenceMatch
+from formnet.extraction.rows import links_in_rows
 from formnet.extraction.schema import Schema, ValueType
 from formnet.extraction.structure import Node, build_tree
 
@@ -76,7 +77,7 @@ Fields = dict[str, Any]
 
 def to_fields(document: Document, schema: Schema) -> tuple[Fields, list[CheckOutput]]:
     """Arrange a document's entities as fields, and check them; a failed check marks its fields for review."""
-    root = build_tree(document.entities, document.links, schema)
+    root = build_tree(document.entities, [*document.links, *links_in_rows(document, schema)], schema)
     results = run_checks(root, schema)
     failed = {
         (entity.label, entity.words) for result in results if result.status == "failed" for entity in result.entities

@@ -32,6 +32,33 @@ def links_by_position(document: Document, entities: Sequence[Entity], schema: Sc
     return links
 
 
+def links_in_rows(document: Document, schema: Schema) -> list[tuple[int, int]]:
+    """Link the parts of items that have no owner but share a row, so that an item without a name is still one item.
+
+    The leftmost part of a row owns the others; of several parts with the same label, each starts a row of its own.
+    """
+    slopes = [text_slope(page.boxes) for page in document.pages]
+    owned = {part for _, part in document.links}
+    rows: list[tuple[str, int, float, float, dict[str, int]]] = []  # owner's label, page, extent, entities by label
+    links = []
+    entities = document.entities
+    for number in sorted(range(len(entities)), key=lambda number: min(box[0] for box in entities[number].boxes)):
+        entity = entities[number]
+        owner = _owner_label(entity.label, schema)
+        if owner is None or number in owned or entity.label == owner:
+            continue
+        top, bottom = _vertical_extent(entity, slopes[entity.page])
+        for row_owner, page, row_top, row_bottom, members in rows:
+            is_same_row = (row_owner, page) == (owner, entity.page) and row_top < (top + bottom) / 2 < row_bottom
+            if is_same_row and entity.label not in members:
+                links.append((next(iter(members.values())), number))
+                members[entity.label] = number
+                break
+        else:
+            rows.append((owner, entity.page, top, bottom, {entity.label: number}))
+    return links
+
+
 def _owner_label(label: str, schema: Schema) -> str | None:
     """Return the label of the entities that may own one of this label."""
     place = schema.by_label.get(label)
