@@ -77,11 +77,17 @@ def split_items(record: Record) -> Record:
 
 
 def predict_records(
-    extractor: Extractor, documents: Sequence[Document], paths: Sequence[str], items: Sequence[str]
+    extractor: Extractor, documents: Sequence[Document], labels: Sequence[str], items: Sequence[str]
 ) -> list[Record]:
-    """Extract the values of documents."""
-    annotated = extractor.annotate(documents)
-    return [output_record(to_fields(document, extractor.schema)[0], paths, items) for document in annotated]
+    """Extract the values of documents by label, from where the schema of the model puts them."""
+    places = extractor.schema.by_label
+    paths = {label: places[label].path if label in places else label for label in labels}
+    records = []
+    for document in extractor.annotate(documents):
+        found = output_record(to_fields(document, extractor.schema)[0], paths.values(), items)
+        fields = {label: found.fields[path] for label, path in paths.items() if path in found.fields}
+        records.append(Record(fields, found.items))
+    return records
 
 
 def score(gold: Sequence[Record], predicted: Sequence[Record], item_names: Sequence[str] = ()) -> dict[str, Any]:

@@ -41,8 +41,9 @@ def test_read_invoice2data_takes_key_values(data: Path) -> None:
 
 @pytest.mark.slow
 def test_records_scores_fields_and_items(data: Path) -> None:
-    result = json.loads(run_for_stdout("records", "receipts", f"invoices:{data}/invoices@validation", app=app))
+    result = json.loads(run_for_stdout("records", "invoices", f"invoices:{data}/invoices@validation", app=app))
     assert result["documents"] == 50
     assert result["per_type"]["invoice_number"]["gold"] == 50
     assert result["items"]["gold"] == 285
+    assert result["per_type"]["currency"]["right"] > 0  # its path in the schema is printed_currency
     assert 0 < result["f1"] < 1
