@@ -10,12 +10,14 @@ from formnet.datasets import open_corpus
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.errors import SettingsError
+from formnet.extraction.extractor import Extractor
+from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.training.augmentation.words import augment
 from formnet.training.config import Augmentation
 from formnet.training.data import HeadData, hold_out, load_training_data, read_again, with_segment_boxes
 from plain_documents import words_and_boxes
-from small_runs import EXAMPLES, small_run
+from small_runs import EXAMPLES, ROOT, small_run
 
 
 def one_page(name: str, label: str, *words: str) -> Document:
@@ -162,6 +164,30 @@ def test_load_training_data_canonical_labels_share_a_head(vocabulary: Path, tmp_
     assert [bool(mask[tip]) for mask in unknown if mask is not None] == [True, True, False, False]
     (head,) = load_training_data(run.model_copy(update={"fully_labeled": ("jsonl",)})).values()
     assert [head.scheme.unknown_types(document) for document in head.training] == [None] * 4
+
+
+def test_load_training_data_teacher_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_path: Path) -> None:
+    (invoice,) = read(ROOT / "examples/invoice.pdf")
+    taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
+    number = next(entity for entity in taught.entities if entity.label == "invoice_number")
+    wrong = invoice.entity("invoice_number", [number.words[0] + 3])
+    total = next(entity for entity in taught.entities if entity.label == "total")
+    own = replace(invoice, entities=(wrong, replace(total, label="due_date")), links=())
+    corpus = write_corpus(tmp_path, "a", *(replace(own, id=name) for name in "abcdefgh"))
+    settings = {"labels": "canonical", "loss": "crf", "held_out": 0.5, "teachers": {"jsonl": "invoices"}}
+    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
+    assert head.training
+    for document in head.training:
+        labels = [entity.label for entity in document.entities]
+        assert (labels.count("invoice_number"), labels.count("due_date")) == (1, 1)
+        assert document.entities[labels.index("invoice_number")].words == wrong.words
+        assert "total" not in labels  # its words have a label of the corpus
+        assert "vendor.name" in labels
+        assert document.annotated is None
+        owners = {document.entities[owner].label for owner, _ in document.links}
+        assert owners == {"line_items.description"}
+    assert head.held_out
+    assert all(len(document.entities) == 2 for document in head.held_out)
 
 
 def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:

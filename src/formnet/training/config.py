@@ -120,6 +120,7 @@ class FineTuning(Run):
     held_out_fold: int = Field(0, ge=0)  # which part of this share; 0.2 has folds 0 to 4
     documents: int | None = Field(None, ge=1)  # maximum training documents per head, for learning curves
     order: Order = "given"
+    teachers: dict[str, Path] = {}  # kind of a corpus: a model whose predictions are the labels that it lacks
     readings: dict[str, Path] = {}  # kind of a corpus: words of its images as `formnet data read` wrote them
     train_on_readings: bool = True  # whether these words are also trained on, or only held-out documents have them
     segment_boxes: bool = False  # replace word boxes by entity boxes, which OCR does not provide: an easier task

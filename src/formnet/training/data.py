@@ -13,6 +13,7 @@ from formnet.document import Document, Page
 from formnet.document.reading_order import Order, reorder
 from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
+from formnet.extraction.extractor import Extractor
 from formnet.io.glued_words import split_glued_words
 from formnet.io.readers import jsonl
 from formnet.training.config import FineTuning
@@ -38,6 +39,8 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
         shared = next((head for head in heads.values() if _shares_head(run, head.scheme, corpus_data.scheme)), None)
         if run.labels == "canonical" and run.held_out and not _has_validation(run, spec):
             corpus_data.training, corpus_data.held_out = hold_out(corpus_data.training, run.held_out, run.held_out_fold)
+        if (teacher := run.teachers.get(parse_spec(spec)[0])) is not None:
+            _label_the_rest(corpus_data, teacher)
         if shared is None:
             heads[_head_name(parse_spec(spec)[0], heads)] = corpus_data
         else:
@@ -101,6 +104,32 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     if run.segment_boxes:
         documents = [with_segment_boxes(document) for document in documents]
     return HeadData(scheme, documents, [], single_valued, {kind}, documents[num_given:])
+
+
+def _label_the_rest(head: HeadData, teacher: Path) -> None:
+    """Add a model's predictions to the training documents, for labels that their corpus lacks.
+
+    Held-out documents keep their own labels only. Words with a label of the corpus keep it.
+    """
+    extractor = Extractor.from_pretrained(teacher)
+    own = {*head.scheme.entity_types}
+    readings = {id(document) for document in head.readings}
+    head.readings = [document for document in head.held_out if id(document) in readings]
+    labeled = []
+    for document, predicted in zip(head.training, extractor.annotate(head.training), strict=True):
+        taken = {word for entity in document.entities for word in entity.words}
+        numbers: dict[int, int] = {}
+        entities = list(document.entities)
+        for number, entity in enumerate(predicted.entities):
+            if entity.label not in own and taken.isdisjoint(entity.words):
+                numbers[number] = len(entities)
+                entities.append(entity)
+        links = ((numbers[a], numbers[b]) for a, b in predicted.links if a in numbers and b in numbers)
+        complete = replace(document, entities=tuple(entities), links=(*document.links, *links), annotated=None)
+        labeled.append(complete)
+        if id(document) in readings:
+            head.readings.append(complete)
+    head.training = labeled
 
 
 def read_again(documents: Sequence[Document], file: Path, order: Order = "given") -> list[Document]:
