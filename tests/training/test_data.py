@@ -15,7 +15,14 @@ from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.training.augmentation.words import augment
 from formnet.training.config import Augmentation
-from formnet.training.data import HeadData, hold_out, load_training_data, read_again, with_segment_boxes
+from formnet.training.data import (
+    HeadData,
+    hold_out,
+    label_the_rest,
+    load_training_data,
+    read_again,
+    with_segment_boxes,
+)
 from plain_documents import words_and_boxes
 from small_runs import EXAMPLES, ROOT, small_run
 
@@ -166,7 +173,7 @@ def test_load_training_data_canonical_labels_share_a_head(vocabulary: Path, tmp_
     assert [head.scheme.unknown_types(document) for document in head.training] == [None] * 4
 
 
-def test_load_training_data_teacher_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_path: Path) -> None:
+def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_path: Path) -> None:
     (invoice,) = read(ROOT / "examples/invoice.pdf")
     taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
     number = next(entity for entity in taught.entities if entity.label == "invoice_number")
@@ -176,6 +183,8 @@ def test_load_training_data_teacher_adds_labels_that_the_corpus_lacks(vocabulary
     corpus = write_corpus(tmp_path, "a", *(replace(own, id=name) for name in "abcdefgh"))
     settings = {"labels": "canonical", "loss": "crf", "held_out": 0.5, "teachers": {"jsonl": "invoices"}}
     (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
+    assert all(len(document.entities) == 2 for document in head.training)
+    label_the_rest(head)
     assert head.training
     for document in head.training:
         labels = [entity.label for entity in document.entities]

@@ -29,6 +29,7 @@ class HeadData:
     single_valued: bool  # whether every label is a field with one value per document
     corpus_kinds: set[str]
     readings: list[Document] = field(default_factory=list)  # among the others: those with words of an OCR engine
+    taught: dict[Path, list[Document]] = field(default_factory=dict)  # training documents by the model to complete them
 
 
 def load_training_data(run: FineTuning) -> dict[str, HeadData]:
@@ -40,7 +41,7 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
         if run.labels == "canonical" and run.held_out and not _has_validation(run, spec):
             corpus_data.training, corpus_data.held_out = hold_out(corpus_data.training, run.held_out, run.held_out_fold)
         if (teacher := run.teachers.get(parse_spec(spec)[0])) is not None:
-            _label_the_rest(corpus_data, teacher)
+            corpus_data.taught = {teacher: corpus_data.training}
         if shared is None:
             heads[_head_name(parse_spec(spec)[0], heads)] = corpus_data
         else:
@@ -50,6 +51,8 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
             shared.single_valued = shared.single_valued and corpus_data.single_valued
             shared.corpus_kinds |= corpus_data.corpus_kinds
             shared.readings += corpus_data.readings
+            for model, documents in corpus_data.taught.items():
+                shared.taught[model] = shared.taught.get(model, []) + documents
     _add_validation(run, heads)
     for name, head in heads.items():
         if run.held_out and not head.held_out:
@@ -106,30 +109,30 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     return HeadData(scheme, documents, [], single_valued, {kind}, documents[num_given:])
 
 
-def _label_the_rest(head: HeadData, teacher: Path) -> None:
-    """Add a model's predictions to the training documents, for labels that their corpus lacks.
+def label_the_rest(head: HeadData) -> None:
+    """Add the predictions of teachers to training documents, for labels that their corpus lacks.
 
-    Held-out documents keep their own labels only. Words with a label of the corpus keep it.
+    Words with a label of the corpus keep it. Held-out documents keep the labels of the corpus only.
     """
-    extractor = Extractor.from_pretrained(teacher)
-    own = {*head.scheme.entity_types}
-    readings = {id(document) for document in head.readings}
-    head.readings = [document for document in head.held_out if id(document) in readings]
-    labeled = []
-    for document, predicted in zip(head.training, extractor.annotate(head.training), strict=True):
-        taken = {word for entity in document.entities for word in entity.words}
-        numbers: dict[int, int] = {}
-        entities = list(document.entities)
-        for number, entity in enumerate(predicted.entities):
-            if entity.label not in own and taken.isdisjoint(entity.words):
-                numbers[number] = len(entities)
-                entities.append(entity)
-        links = ((numbers[a], numbers[b]) for a, b in predicted.links if a in numbers and b in numbers)
-        complete = replace(document, entities=tuple(entities), links=(*document.links, *links), annotated=None)
-        labeled.append(complete)
-        if id(document) in readings:
-            head.readings.append(complete)
-    head.training = labeled
+    completed: dict[int, Document] = {}
+    for teacher, documents in head.taught.items():
+        predictions = Extractor.from_pretrained(teacher).annotate(documents)
+        completed |= {id(own): _complete(own, taught) for own, taught in zip(documents, predictions, strict=True)}
+    head.training = [completed.get(id(document), document) for document in head.training]
+    head.readings = [completed.get(id(document), document) for document in head.readings]
+
+
+def _complete(document: Document, predicted: Document) -> Document:
+    """Add predicted entities to a document, except those with a label that it is annotated with."""
+    taken = {word for entity in document.entities for word in entity.words}
+    numbers: dict[int, int] = {}
+    entities = list(document.entities)
+    for number, entity in enumerate(predicted.entities):
+        if entity.label not in (document.annotated or ()) and taken.isdisjoint(entity.words):
+            numbers[number] = len(entities)
+            entities.append(entity)
+    links = ((numbers[a], numbers[b]) for a, b in predicted.links if a in numbers and b in numbers)
+    return replace(document, entities=tuple(entities), links=(*document.links, *links), annotated=None)
 
 
 def read_again(documents: Sequence[Document], file: Path, order: Order = "given") -> list[Document]:
