@@ -202,6 +202,8 @@ def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_
 def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="labels: canonical needs loss: crf"):
         small_run(vocabulary, tmp_path, labels="canonical", loss="token")
+    with pytest.raises(SettingsError, match="teachers need labels: canonical"):
+        small_run(vocabulary, tmp_path, teachers={"jsonl": "invoices"})
 
 
 def write_readings(folder: Path, *names: str) -> Path:

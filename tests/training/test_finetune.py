@@ -80,6 +80,29 @@ def test_finetune_canonical_labels_learns_each_from_its_corpus(
 
 @pytest.mark.training
 @pytest.mark.slow
+def test_finetune_teacher_labels_what_the_corpus_does_not(
+    vocabulary: Path, tmp_path: Path, documents: list[Document]
+) -> None:
+    page = replace(documents[0], links=(), fields={})
+    labels = sorted({entity.label for entity in page.entities})
+    other = words_and_boxes("other", *labels)
+    other = replace(other, entities=tuple(other.entity(label, [i]) for i, label in enumerate(labels)))
+    for name, document in (("all", page), ("one", replace(page, entities=page.entities[:1])), ("other", other)):
+        write([document], tmp_path / f"{name}.jsonl")
+
+    def train(*names: str, **settings: object) -> Extractor:
+        corpus = [f"jsonl:{tmp_path / name}.jsonl" for name in names]
+        common = {"labels": "canonical", "loss": "crf", "epochs": 80, "optimization": {"learning_rate": 6e-3}}
+        return finetune(small_run(vocabulary, tmp_path / f"run-{names[0]}", corpus=corpus, **common, **settings))
+
+    train("all")
+    student = train("one", "other", teachers={"jsonl": tmp_path / "run-all"})
+    found = {(entity.label, entity.words) for entity in student.entities([page])[0]}
+    assert found == {(entity.label, entity.words) for entity in page.entities}
+
+
+@pytest.mark.training
+@pytest.mark.slow
 def test_finetune_real_forms_overfits(data: Path, tmp_path: Path) -> None:
     run = make_settings(
         FineTuning,

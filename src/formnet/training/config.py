@@ -149,6 +149,8 @@ class FineTuning(Run):
     def _canonical_labels_need_crf(self) -> "FineTuning":
         if self.labels == "canonical" and self.loss != "crf":
             raise ValueError("labels: canonical needs loss: crf, which allows for labels that a corpus does not have")
+        if self.teachers and self.labels != "canonical":
+            raise ValueError("teachers need labels: canonical, so that models and corpora share their labels")
         return self
 
     @model_validator(mode="after")

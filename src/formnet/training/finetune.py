@@ -25,7 +25,7 @@ from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.configuration import Task
 from formnet.training.augmentation.header_footer import extract_header_footers
 from formnet.training.config import FineTuning
-from formnet.training.data import HeadData, load_training_data
+from formnet.training.data import HeadData, label_the_rest, load_training_data
 from formnet.training.initialization import InitializedModel, initialize
 from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, compute_origin
 from formnet.training.sampling import BucketBatchSampler, DocumentDataset, HeaderFooterPool, collate_examples
@@ -46,6 +46,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     heads = load_training_data(run)
     if schema is not None:
         _check_schema(schema, heads)
+    origin = compute_origin(run.init, heads)
+    for head in heads.values():
+        label_the_rest(head)
     set_seed(run.seed)
     single_value_heads = [name for name, head in heads.items() if head.single_valued]
     schemes = {name: head.scheme for name, head in heads.items()}
@@ -84,8 +87,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     collate_fn = partial(collate_examples, padding_id=encoders[0].padding_id)
     held_out = [head.held_out for head in heads.values()]
     if rank == 0:
-        origin = {**compute_origin(run.init, heads), "processes": num_processes}
-        claim_run_directory(run, resume=resume, origin=origin)
+        claim_run_directory(run, resume=resume, origin={**origin, "processes": num_processes})
         _print_summary(heads, initialized)
         tokenizer.save(str(run.output / "tokenizer.json"))
         if schema is not None:
