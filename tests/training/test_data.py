@@ -199,6 +199,24 @@ def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_
     assert all(len(document.entities) == 2 for document in head.held_out)
 
 
+def test_label_the_rest_moves_label_to_the_occurrence_that_the_teacher_finds(vocabulary: Path, tmp_path: Path) -> None:
+    (invoice,) = read(ROOT / "examples/invoice.pdf")
+    taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
+    total = next(entity for entity in taught.entities if entity.label == "total")
+    builder = DocumentBuilder("a")
+    page = invoice.pages[0]
+    last = page.boxes[-1] + [0, 40, 0, 40]
+    amount = invoice.texts[total.words[-1]]
+    builder.add_page([*page.texts, amount], [*page.boxes.tolist(), last.tolist()], page.width, page.height)
+    paid = builder.build()
+    paid = replace(paid, entities=(paid.entity("total", [paid.num_words - 1]),))
+    corpus = write_corpus(tmp_path, "a", paid)
+    settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
+    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
+    label_the_rest(head)
+    assert [entity.words for entity in head.training[0].entities if entity.label == "total"] == [total.words]
+
+
 def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="labels: canonical needs loss: crf"):
         small_run(vocabulary, tmp_path, labels="canonical", loss="token")

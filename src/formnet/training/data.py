@@ -9,9 +9,10 @@ import numpy as np
 
 from formnet.datasets import Corpus, open_corpus, parse_spec
 from formnet.datasets.alignment import with_captions, with_entities
-from formnet.document import Document, Page
+from formnet.document import Document, Entity, Page
 from formnet.document.reading_order import Order, reorder
 from formnet.document.tags import TagScheme
+from formnet.document.values.match import values_match
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.io.glued_words import split_glued_words
@@ -123,16 +124,26 @@ def label_the_rest(head: HeadData) -> None:
 
 
 def _complete(document: Document, predicted: Document) -> Document:
-    """Add predicted entities to a document, except those with a label that it is annotated with."""
-    taken = {word for entity in document.entities for word in entity.words}
+    """Add predicted entities to a document, except those with a label that it is annotated with.
+
+    A keyed-in value may be printed several times, as the total is in the line of the payment; where the prediction has
+    the same value and label, it decides which of them is labeled.
+    """
+    entities = [_same_value(entity, predicted.entities) or entity for entity in document.entities]
+    taken = {word for entity in entities for word in entity.words}
     numbers: dict[int, int] = {}
-    entities = list(document.entities)
     for number, entity in enumerate(predicted.entities):
         if entity.label not in (document.annotated or ()) and taken.isdisjoint(entity.words):
             numbers[number] = len(entities)
             entities.append(entity)
     links = ((numbers[a], numbers[b]) for a, b in predicted.links if a in numbers and b in numbers)
     return replace(document, entities=tuple(entities), links=(*document.links, *links), annotated=None)
+
+
+def _same_value(entity: Entity, others: Sequence[Entity]) -> Entity | None:
+    """Return the entity with the same label and value: one in the same place or else the surest, or None."""
+    same = [other for other in others if other.label == entity.label and values_match(entity.text, other.text)]
+    return max(same, key=lambda other: (not {*other.words}.isdisjoint(entity.words), other.score or 0), default=None)
 
 
 def read_again(documents: Sequence[Document], file: Path, order: Order = "given") -> list[Document]:
