@@ -103,11 +103,14 @@ def export_onnx(model: FormNetForTokenClassification, folder: Path, *, int8: boo
 
 def quantize(source: Path, target: Path) -> None:
     """Quantize the matrices of an ONNX file to int8."""
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
+    model = onnx.load(source)
+    del model.graph.value_info[:]  # the quantizer transposes matrices, but not the shapes recorded for them
     with _quiet():
         quantize_dynamic(
-            source,
+            model,
             target,
             per_channel=True,
             reduce_range=True,  # seven bits: on CPUs without VNNI, sums of products of eight bits overflow
