@@ -45,7 +45,7 @@ def links_in_rows(document: Document, schema: Schema) -> list[tuple[int, int]]:
     for number in sorted(range(len(entities)), key=lambda number: min(box[0] for box in entities[number].boxes)):
         entity = entities[number]
         owner = _owner_label(entity.label, schema)
-        if owner is None or number in owned or entity.label == owner:
+        if owner is None or number in owned:
             continue
         top, bottom = _vertical_extent(entity, slopes[entity.page])
         for row_owner, page, row_top, row_bottom, members in rows:
