@@ -111,6 +111,13 @@ LOCALES: dict[str, Locale] = {
     ),
 }  # fmt: skip
 
+#: Numbers of companies, which look like phone numbers; ? is a letter.
+REGISTRATIONS: Texts = (
+    "(999999-?)", "(9999999-?)", "(999999 ?)", "(AB0999999-?)", "Reg. No. 999999-?", "Co. No. 9999999-?", "REG NO: 999999999",
+    "Company No. 09999999", "GST ID: 000999999999", "GST Reg No. 009999999999", "Registration: 99-9999999", "(999999999999)",
+)  # fmt: skip
+FAX_CAPTIONS: Texts = ("Fax:", "Fax", "FAX:", "Fax No.", "F:")
+
 #: Captions by language and field; the empty caption prints the value alone.
 CAPTIONS: dict[str, dict[str, Texts]] = {
     "en": {

@@ -51,8 +51,9 @@ class ReceiptPrinter:
         return filled.upper() if self.is_upper else filled
 
     def digits(self, pattern: str) -> str:
-        """Replace 9 and {d} by digits, in patterns of phones and postal codes."""
-        return "".join(str(self.rng.integers(10)) if c == "9" else c for c in pattern.replace("{d}", "9"))
+        """Replace 9 and {d} by digits and ? by a letter, in patterns of phones, postal codes and other numbers."""
+        filled = "".join(str(self.rng.integers(10)) if c == "9" else c for c in pattern.replace("{d}", "9"))
+        return filled.replace("?", self.pick("ABDHKMPTUVWX"))
 
     def amount(self, cents: int, *, symbol: bool = False) -> str:
         """Format an amount."""

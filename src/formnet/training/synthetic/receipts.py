@@ -10,7 +10,7 @@ import numpy as np
 from formnet.document import Document
 from formnet.training.synthetic.items import Item, ItemPrinter
 from formnet.training.synthetic.layout import Align, Cell
-from formnet.training.synthetic.locales import FIRST_WORDS
+from formnet.training.synthetic.locales import FAX_CAPTIONS, FIRST_WORDS, REGISTRATIONS
 
 
 def generate_receipt(seed: int) -> Document:
@@ -58,12 +58,12 @@ class _Receipt(ItemPrinter):
             self.grid.add_line(Cell(self.text(f"{self.pick(self.trade.names)} #{{n}}"), align))
         if self.chance(0.25):
             self.note("header", align)
+        if self.chance(0.25):
+            self.grid.add_line(Cell(self.digits(self.pick(REGISTRATIONS)), align))
         if self.chance(0.9):
             self.add_address(align)
         if self.chance(0.75):
-            caption = self.pick(self.captions["phone"])
-            phone = self.digits(self.pick(self.locale.phones))
-            self.add_captioned(caption, phone, "merchant.phone", align, keep_caption=False)
+            self.add_phone(align)
         if self.chance(0.3):
             self.grid.add_line(Cell(self.digits(self.pick(self.locale.tax_ids)), align))
         if self.chance(0.2):
@@ -82,6 +82,15 @@ class _Receipt(ItemPrinter):
             return
         (number,) = self.grid.add_line(Cell(street, align, label="merchant.address"))
         self.grid.continue_entity(number, Cell(city, align))
+
+    def add_phone(self, align: Align) -> None:
+        """Add a phone number and, on some receipts, a fax number, which has no label."""
+        caption = self.pick(self.captions["phone"])
+        phone, fax = (self.digits(self.pick(self.locale.phones)) for _ in range(2))
+        self.add_captioned(caption, phone, "merchant.phone", align, keep_caption=False)
+        if caption and self.chance(0.3):
+            fax = f"{self.pick(FAX_CAPTIONS)} {fax}"
+            self.grid.add_line(Cell(fax.upper() if self.is_upper else fax, align))
 
     def add_meta(self) -> None:
         """Add the date, the time and lines such as the number of the table."""
