@@ -21,25 +21,27 @@ LISTS = ("other_charges", "other_subtotals", "other_totals", "other", "tax_flag"
 def benchmark(model: str, spec: str) -> dict[str, Any]:
     """Score header fields, the key fields of invoices among them, and items; for e-invoices, also by language.
 
-    Without links, items cannot be put together; their values are scored one by one.
+    The values of e-invoices are those of their XML; `oracle` scores those that are printed, as an upper bound. Without
+    links, items cannot be put together; their values are scored one by one.
     """
     extractor = Extractor.from_pretrained(model)
     corpus = open_corpus(spec, canonical=True)
     documents = list(corpus)
     header, items = find_paths(corpus.entity_types)
     groups = [""] * len(documents)
+    schema = canonical_schema(corpus.entity_types)
+    gold = labeled = [labeled_record(document, schema, header, items) for document in documents]
     if isinstance(corpus, EInvoices):
         parts = [record for split in corpus.splits for record in corpus.records(split)]
         gold = [Record(part.fields, part.items) for part in parts]
         groups = [part.language for part in parts]
-    else:
-        schema = canonical_schema(corpus.entity_types)
-        gold = [labeled_record(document, schema, header, items) for document in documents]
     predicted = predict_records(extractor, documents, header, items)
     has_links = any(document.links for document in documents)
     if not has_links:
         gold, predicted = ([split_items(record) for record in part] for part in (gold, predicted))
     result = {"model": model, "corpus": spec, "has_links": has_links, **score(gold, predicted, items)}
+    if gold is not labeled:
+        result["oracle"] = score(gold, labeled)
     if len({*groups}) > 1:
         result["by_language"] = {
             name: score(_take(gold, groups, name), _take(predicted, groups, name), items) for name in sorted({*groups})

@@ -39,7 +39,11 @@ def records(record: dict[str, Any]) -> str:
         if before:
             shares.append("" if earlier.get(name) is None else f"{100 * earlier[name]:.1f}")
         rows.append((name, *counts, *shares))
-    text = table(rows) + f"\n{record['documents']:,} documents.\n"
+    text = table(rows) + f"\n{record['documents']:,} documents."
+    if oracle := record.get("oracle"):
+        fields, items = (f"{100 * part['f1']:.1f}" for part in (oracle, oracle["items"]))
+        text += f" Finding all that is printed would reach {fields} (header fields) and {items} (items)."
+    text += "\n"
     return text + (f"\n{_groups('language', record['by_language'])}" if "by_language" in record else "")
 
 

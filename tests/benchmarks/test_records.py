@@ -6,6 +6,7 @@ import pytest
 from benchmarks.__main__ import app
 from benchmarks.real_invoices import read_invoice2data, read_samples
 from benchmarks.records import find_paths
+from benchmarks.tables.records import records
 from command_line import run_for_stdout
 from formnet.extraction.schema import Schema
 
@@ -47,3 +48,11 @@ def test_records_scores_fields_and_items(data: Path) -> None:
     assert result["items"]["gold"] == 285
     assert result["per_type"]["currency"]["right"] > 0  # its path in the schema is printed_currency
     assert 0 < result["f1"] < 1
+
+
+def test_records_table_states_what_is_printed() -> None:
+    part = {"precision": 0.5, "recall": 0.5, "f1": 0.5, "gold": 2, "found": 2, "right": 1}
+    record = {**part, "documents": 3, "per_type": {}, "item_values": {}, "has_links": True, "items": part}
+    assert "would reach" not in records(record)
+    text = records({**record, "oracle": {**part, "f1": 0.91, "items": {**part, "f1": 0.84}}})
+    assert "3 documents. Finding all that is printed would reach 91.0 (header fields) and 84.0 (items)." in text
