@@ -1,5 +1,9 @@
+import numpy as np
+import pytest
+
+from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
-from formnet.document.reading_order import reorder
+from formnet.document.reading_order import cell_order, join_cells, reorder
 
 
 def form() -> DocumentBuilder:
@@ -26,3 +30,66 @@ def test_reorder_shuffled_is_reproducible_and_stays_within_pages() -> None:
     assert all(order[3] == "second" for order in orders)
     shuffled = reorder(document, "shuffled", 1)
     assert [shuffled.texts[i] for i in shuffled.entities[0].words] == ["left", "right"]
+
+
+def item_table() -> Document:
+    """Build a table with two items, of which the first has a description of three lines, read line by line."""
+    rows = [
+        (0, "description", 100, "amount"),
+        (30, "Oak", 100, "12.00"),
+        (42, "bookcase,"),
+        (54, "white"),
+        (80, "Delivery", 100, "4.00"),
+    ]
+    builder = DocumentBuilder("invoice")
+    words, boxes = [], []
+    for top, first, *rest in rows:
+        for left, text in zip([0, *rest[::2]], [first, *rest[1::2]], strict=True):
+            words.append(text)
+            boxes.append([left, top, left + 30, top + 10])
+    builder.add_page(words, boxes, 200, 200)
+    return builder.build()
+
+
+def test_join_cells_moves_further_lines_of_a_cell_before_the_rest_of_its_row() -> None:
+    document = item_table()
+    joined, numbers = join_cells(document)
+    assert joined.texts == (
+        "description", "amount", "Oak", "bookcase,", "white", "12.00", "Delivery", "4.00",
+    )  # fmt: skip
+    assert [document.texts[number] for number in numbers] == list(joined.texts)
+    assert join_cells(joined) == (joined, pytest.approx(np.arange(8)))
+
+
+def test_join_cells_renumbers_entities() -> None:
+    document = item_table()
+    builder = DocumentBuilder("invoice")
+    (page,) = document.pages
+    builder.add_page(list(page.texts), page.boxes.tolist(), page.width, page.height)
+    builder.add_entity("item", [2, 4, 5])
+    joined, _ = join_cells(builder.build())
+    assert joined.entities[0].words == (2, 3, 4)
+    assert joined.entities[0].text == "Oak bookcase, white"
+
+
+@pytest.mark.parametrize(
+    ("below", "reason"),
+    [
+        ([0, 16, 30, 26], "too far below"),
+        ([6, 12, 36, 22], "indented"),
+        ([60, 12, 90, 22], "below no cell"),
+        ([0, 12, 130, 22], "below both cells"),
+    ],
+)
+def test_cell_order_line_that_does_not_continue_a_cell_stays(below: list[float], reason: str) -> None:
+    boxes = np.array([[0, 0, 30, 10], [100, 0, 130, 10], below], float)
+    assert cell_order(boxes).tolist() == [0, 1, 2], reason
+
+
+def test_cell_order_next_row_and_paragraphs_stay() -> None:
+    row = [[0.0, 0, 30, 10], [100, 0, 130, 10]]
+    boxes = np.array(row + [[left, 12, right, 22] for left, _, right, _ in row])
+    assert cell_order(boxes).tolist() == [0, 1, 2, 3]
+    paragraph = np.array([[0.0, 0, 30, 10], [0, 12, 30, 22], [0, 24, 30, 34]])
+    assert cell_order(paragraph).tolist() == [0, 1, 2]
+    assert cell_order(np.empty((0, 4))).tolist() == []

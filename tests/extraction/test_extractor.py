@@ -10,6 +10,7 @@ from torch._dynamo.utils import counters
 
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.document.reading_order import join_cells
 from formnet.errors import DocumentError, LimitError, SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.options import ExtractionOptions
@@ -31,6 +32,30 @@ def test_extract_accepts_path_document_and_list(extractor: Extractor, pdf: Path)
         assert entity.text == " ".join(result.texts[i] for i in entity.words)
         assert len(set(result.page_of_word[list(entity.words)])) == 1
     assert extractor.extract([]) == []
+
+
+def test_extract_join_cells_reads_cells_together_and_keeps_word_numbers(extractor: Extractor) -> None:
+    builder = DocumentBuilder("invoice")
+    rows = [("Item", "Price"), ("Oak", "12.00"), ("bookcase",), ("Pine", "9.00"), ("shelf",), ("Total", "21.00")]
+    cells = [(x, 12 * y, text) for y, row in enumerate(rows) for x, text in enumerate(row)]
+    boxes = [[100 * x, y, 100 * x + 40, y + 10] for x, y, _ in cells]
+    builder.add_page([text for _, _, text in cells], boxes, 200, 100)
+    document = builder.build()
+    joined, numbers = join_cells(document)
+    assert joined.texts[:7] == ("Item", "Price", "Oak", "bookcase", "12.00", "Pine", "shelf")
+    (expected,) = extractor.annotate([joined])
+
+    reader = pickle.loads(pickle.dumps(extractor))
+    reader.model.config.task = replace(reader.model.config.get_task(), join_cells=True).to_dict()
+    (found,) = reader.annotate([document])
+    assert found.entities
+    assert [e.text for e in found.entities] == [e.text for e in expected.entities]
+    assert [e.words for e in found.entities] == [tuple(numbers[list(e.words)]) for e in expected.entities]
+    for entity in found.entities:
+        assert entity.text == " ".join(found.texts[i] for i in entity.words)
+    assert np.allclose(reader.scores([document])[0][numbers], extractor.scores([joined])[0], atol=1e-5)
+    weights, expected_weights = reader.attention(document), extractor.attention(joined)
+    assert np.allclose(weights[:, numbers][:, :, numbers], expected_weights, atol=1e-6)
 
 
 def test_extract_too_many_tokens_raises(model: Path, pdf: Path) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from formnet.document import Document, Page
+from formnet.document.reading_order import join_cells
 from formnet.document.tags import TagScheme
 from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBORS, NODE_FEATURES, neighbors, page_graph
 from formnet.encoding.links import link_candidates
@@ -83,17 +84,25 @@ class EncodedDocument:
 class Encoder:
     """Encode documents as arrays with a tokenizer and, for labeled documents, a tag scheme.
 
-    Documents are never truncated, whatever their length. With `structure`, captions and links are encoded, too.
+    Documents are never truncated, whatever their length. With `structure`, captions and links are encoded, too, and
+    with `join_cells`, words are encoded in the order that keeps the lines of table cells together.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, scheme: TagScheme | None = None, structure: "StructureScheme | None" = None
+        self,
+        tokenizer: Tokenizer,
+        scheme: TagScheme | None = None,
+        structure: "StructureScheme | None" = None,
+        *,
+        join_cells: bool = False,
     ) -> None:
-        self.tokenizer, self.scheme, self.structure = tokenizer, scheme, structure
+        self.tokenizer, self.scheme, self.structure, self.join_cells = tokenizer, scheme, structure, join_cells
         self.padding_id = padding_id(tokenizer)
 
     def __call__(self, document: Document) -> EncodedDocument:
         """Encode one document."""
+        if self.join_cells:
+            document, _ = join_cells(document)
         tokens = tokenize_words(self.tokenizer, document.texts)
         pages = [page.level() for page in document.pages]
         node_features, neighbor_table, edge_features = _encode_graph(pages)

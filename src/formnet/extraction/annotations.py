@@ -4,6 +4,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from formnet.document import Document, DocumentType, Entity
 
 
@@ -21,6 +24,18 @@ class Annotations(NamedTuple):
             entities[part] = replace(entities[part], link_score=score)
             pairs.append((owner, part))
         return self._replace(entities=entities, links=pairs)
+
+    def renumber_words(self, numbers: NDArray[np.intp]) -> "Annotations":
+        """Return the annotations with other numbers of words, as of a document in another reading order."""
+        entities = [
+            replace(
+                entity,
+                words=tuple(numbers[list(entity.words)].tolist()),
+                key_words=tuple(numbers[list(entity.key_words)].tolist()),
+            )
+            for entity in self.entities
+        ]
+        return self._replace(entities=entities)
 
     def drop_below(self, score: float) -> "Annotations":
         """Drop entities with a lower score, and their links."""

@@ -18,6 +18,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 
 from formnet.document import Document, DocumentType, Entity
 from formnet.document.builder import DocumentBuilder
+from formnet.document.reading_order import join_cells
 from formnet.document.values.conventions import infer_day_first
 from formnet.encoding import EncodedDocument, Encoder, StructureScheme, buckets, collate, load_tokenizer, tokenize_words
 from formnet.errors import LimitError, SettingsError
@@ -128,6 +129,7 @@ class Extractor(DocumentExtractor):
         """Yield each document's index and annotations as batches finish, longest documents first."""
         if head is not None and head not in self.heads:
             raise SettingsError(f"the model has no head {head!r}. Its heads are {', '.join(map(repr, self.heads))}.")
+        documents, numbers = self._in_reading_order(documents)
         for indices, scores in self._score_batches(documents):
             batch = [documents[i] for i in indices]
             by_head = {
@@ -138,10 +140,18 @@ class Extractor(DocumentExtractor):
             types = self.decode_types(scores.types)
             for row, i in enumerate(indices):
                 chosen = self._resolve_date_order(batch[row], None if options is None else options[i])
-                found = {name: entities[row] for name, entities in by_head.items()}
-                annotations = self.add_structure(batch[row], found, scores.document(row))
+                of_heads = {name: entities[row] for name, entities in by_head.items()}
+                annotations = self.add_structure(batch[row], of_heads, scores.document(row))
                 values = [chosen.apply(entity, self.typed_fields.get(entity.label)) for entity in annotations.entities]
-                yield i, annotations._replace(entities=values, type=types[row] if types else None)
+                found = annotations._replace(entities=values, type=types[row] if types else None)
+                yield i, found.renumber_words(numbers[i])
+
+    def _in_reading_order(self, documents: Sequence[Document]) -> tuple[list[Document], list[NDArray[np.intp]]]:
+        """Return the documents in the order in which the model reads them, and the former numbers of their words."""
+        if not self.model.config.get_task().join_cells:
+            return list(documents), [np.arange(document.num_words) for document in documents]
+        joined = [join_cells(document) for document in documents]
+        return [document for document, _ in joined], [numbers for _, numbers in joined]
 
     def _resolve_date_order(self, document: Document, options: ExtractionOptions | None) -> ExtractionOptions:
         """Return the options for a document; the order of dates is that requested, else inferred, else trained."""
@@ -176,6 +186,7 @@ class Extractor(DocumentExtractor):
     def link_entities(self, documents: Sequence[Document], head: str) -> list[list[tuple[int, int, float]]]:
         """Predict the links between the entities that documents already have: owner, part and score."""
         links: list[list[tuple[int, int, float]]] = [[] for _ in documents]
+        documents, _ = self._in_reading_order(documents)
         for indices, scores in self._score_batches(documents):
             for row, i in enumerate(indices):
                 links[i] = self._predict_links(head, documents[i], scores.document(row))
@@ -276,9 +287,10 @@ class Extractor(DocumentExtractor):
     def scores(self, documents: Sequence[Document]) -> list[Scores]:
         """Compute tag scores before calibration: [W, T] per document."""
         results: list[Scores] = [np.empty(0, np.float32)] * len(documents)
+        documents, numbers = self._in_reading_order(documents)
         for indices, scores in self._score_batches(documents):
             for i, row in zip(indices, scores.tags, strict=True):
-                results[i] = row[: documents[i].num_words]
+                results[i] = row[np.argsort(numbers[i])]
         return results
 
     def attention(self, document: Document, layer: int = -1) -> NDArray[np.float32]:
@@ -288,12 +300,14 @@ class Extractor(DocumentExtractor):
         layers = self.model.config.num_hidden_layers
         if not -layers <= layer < layers:
             raise SettingsError(f"layer {layer} is out of range: the model has {layers} layers.")
+        (document,), (numbers,) = self._in_reading_order([document])
         encoded = self.encoder(document)
         weights = self.model.formnet.attention_weights(layer % layers, **self._collate([encoded]))[0].cpu().numpy()
         # Average over the tokens of the attending word, sum over those of the attended one.
         token_of_word = np.eye(document.num_words, dtype=np.float32)[encoded.word_ids].T  # [W, N]
         from_word = np.einsum("wp,hpq->hwq", token_of_word / token_of_word.sum(1, keepdims=True), weights)
-        return np.einsum("hwq,vq->hwv", from_word, token_of_word)
+        new_numbers = np.argsort(numbers)
+        return np.einsum("hwq,vq->hwv", from_word, token_of_word)[:, new_numbers][:, :, new_numbers]
 
     def warm_up(self, batches: Iterable[Sequence[int]] = WARM_UP_BATCHES) -> None:
         """Load and compile everything now, which takes minutes the first time, so that small batches are fast, too.

@@ -37,6 +37,7 @@ def label_config(
     *,
     label_all_occurrences: bool = False,
     day_first: bool | None = None,
+    join_cells: bool = False,
     structure: Mapping[str, StructureScheme] | None = None,
 ) -> dict[str, Any]:
     """Return the configuration entries for heads, their tags and their structure; a single head has no name."""
@@ -55,6 +56,7 @@ def label_config(
         link_labels={head: sorted(map(list, part.link_labels)) for head, part in structure.items() if part.link_labels},
         label_all_occurrences=label_all_occurrences,
         day_first=day_first,
+        join_cells=join_cells,
     )
     return {
         "id2label": dict(enumerate(names)),

@@ -31,6 +31,7 @@ class Task:
     single_value_heads: list[str] = field(default_factory=list)  # heads whose labels have one value per document
     label_all_occurrences: bool = False  # whether such values were labeled wherever they occur, or in one place
     day_first: bool | None = None  # how 03/04/2019 is read; None if unknown
+    join_cells: bool = False  # whether the lines of a table cell are read together, see document.reading_order
     key_heads: list[str] = field(default_factory=list)  # heads whose entities contain printed captions
     link_labels: dict[str, list[list[str]]] = field(default_factory=dict)  # per head, labels of owners and their parts
     link_calibration: dict[str, dict[str, float | None]] = field(default_factory=dict)  # per head, as below

@@ -127,6 +127,7 @@ class FineTuning(Run):
     label_all_occurrences: bool = False  # of entered field values; default: only the best match
     caption_labels: tuple[str, ...] = ()  # labels of keyed-in values whose captions become part of their entities
     day_first: bool | None = None  # whether 03/04/2019 is 3 April in these documents; default: unknown
+    join_cells: bool = False  # read the lines of each table cell together, in training and by the trained model
     loss: Literal["token", "all_tokens", "crf"] | None = None  # default: loss of the checkpoint, or token
     schema_file: Path | None = None  # JSON file that arranges labels in a tree; see docs/training.md
     structure: bool = False  # train heads for captions and links, where documents have them

@@ -60,6 +60,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         single_value_heads,
         label_all_occurrences=run.label_all_occurrences,
         day_first=run.day_first,
+        join_cells=run.join_cells,
         structure=structure if run.structure else None,
     )
     if run.structure:
@@ -73,7 +74,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     initialized = initialize(run.init, run.optimization, FormNetForTokenClassification, **config)
     model, tokenizer = initialized.model, initialized.tokenizer
     encoders = [
-        Encoder(tokenizer, head.scheme, structure[name] if run.structure else None) for name, head in heads.items()
+        Encoder(tokenizer, head.scheme, structure[name] if run.structure else None, join_cells=run.join_cells)
+        for name, head in heads.items()
     ]
     extractor = Extractor(
         model, tokenizer, max_batch_tokens=run.optimization.max_batch_tokens, bf16=run.optimization.bf16, schema=schema
