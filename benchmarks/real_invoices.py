@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.records import predict_records, score
+from benchmarks.records import predict_records, rename_fields, score
 from formnet.evaluation.records import Record, match_values
 from formnet.extraction.extractor import Extractor
 from formnet.io.ocr import OcrEngine
@@ -44,7 +45,9 @@ def benchmark(model: str, files: Mapping[str, Sequence[KeyedFile]], engine: OcrE
         documents = [read_one(file.path, ocr=engine) for file in keyed]
         predicted = predict_records(extractor, documents, paths, items)
         predicted = [
-            record if file.is_complete else Record({k: v for k, v in record.fields.items() if k in file.record.fields})
+            record
+            if file.is_complete
+            else replace(rename_fields(record, {path: path for path in file.record.fields}), items=())
             for file, record in zip(keyed, predicted, strict=True)
         ]
         gold = [file.record for file in keyed]

@@ -1,6 +1,7 @@
 """Structured output of a model on corpora with known values: header fields and complete items."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from formnet.datasets import open_corpus
@@ -75,7 +76,16 @@ def canonical_schema(labels: Sequence[str]) -> Schema:
 
 def split_items(record: Record) -> Record:
     """Return the record with an item for each value of an item."""
-    return Record(record.fields, [{name: value} for item in record.items for name, value in item.items()])
+    return replace(record, items=[{name: value} for item in record.items for name, value in item.items()])
+
+
+def rename_fields(record: Record, paths: Mapping[str, str]) -> Record:
+    """Return the record with the header fields at these paths, by new name."""
+    return Record(
+        {name: record.fields[path] for name, path in paths.items() if path in record.fields},
+        record.items,
+        {name: record.scores[path] for name, path in paths.items() if path in record.scores},
+    )
 
 
 def predict_records(
@@ -87,8 +97,7 @@ def predict_records(
     records = []
     for document in extractor.annotate(documents):
         found = output_record(to_fields(document, extractor.schema)[0], paths.values(), items)
-        fields = {label: found.fields[path] for label, path in paths.items() if path in found.fields}
-        records.append(Record(fields, found.items))
+        records.append(rename_fields(found, paths))
     return records
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.records import rename_fields
 from formnet.datasets.ocr_words import read_images
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
 from formnet.document.values.match import is_attainable, values_nearly_match
-from formnet.evaluation.counts import bootstrap_interval, sum_counts
+from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.fields import count_values
-from formnet.evaluation.records import match_values, output_record
+from formnet.evaluation.records import Record, match_values, output_record, score_records
 from formnet.extraction.extractor import Extractor
-from formnet.extraction.fields import Fields
 from formnet.extraction.output import to_output
 from formnet.io.images import image_size
 from formnet.io.ocr import OcrEngine
@@ -31,18 +31,18 @@ def benchmark(model: str, folder: Path, engine: OcrEngine, readings: Path) -> di
     """Score the values of `PATHS` in structured output; a value that is not labeled counts as spurious if found."""
     documents = list(read_images(read_labels(folder), engine, readings))
     extractor = Extractor.from_pretrained(model)
-    results = [_find_values(to_output(d, extractor.schema).fields) for d in extractor.annotate(documents)]
+    results = [
+        rename_fields(output_record(to_output(document, extractor.schema).fields, PATHS.values()), PATHS)
+        for document in extractor.annotate(documents)
+    ]
     gold = [document.fields for document in documents]
-    counts = [count_values(g, v, match_values) for g, v in zip(gold, results, strict=True)]
-    nearly = [count_values(g, v, _nearly_match) for g, v in zip(gold, results, strict=True)]
+    nearly = [count_values(g, result.fields, _nearly_match) for g, result in zip(gold, results, strict=True)]
     readable = [{name: value for name, value in d.fields.items() if _is_readable(d, value)} for d in documents]
     oracle = [count_values(g, r, match_values) for g, r in zip(gold, readable, strict=True)]
     return {
         "model": model,
         "engine": engine.name,
-        "documents": len(documents),
-        **sum_counts(counts).to_json(),
-        "interval": bootstrap_interval(counts),
+        **score_records([Record(fields) for fields in gold], results),
         "within_one_character": sum_counts(nearly).to_json(),
         "oracle": sum_counts(oracle).to_json(),
     }
@@ -78,9 +78,3 @@ def _text(value: str | float | None) -> str:
     if value is None:
         return ""
     return f"{value:.2f}" if isinstance(value, float) and value else str(value)
-
-
-def _find_values(fields: Fields) -> dict[str, str]:
-    """Return the values at `PATHS` by name in the labels."""
-    found = output_record(fields, PATHS.values()).fields
-    return {name: found[path] for name, path in PATHS.items() if path in found}

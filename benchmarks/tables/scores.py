@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.tables.markdown import table
+from benchmarks.tables.records import calibration_error
 
 #: Published results on the same test documents: name, F1, millions of parameters, conditions. From Table 1 of the
 #: paper and, for SROIE, which it does not use, from the LayoutLMv2 paper.
@@ -306,7 +307,7 @@ def us_receipts(record: dict[str, Any]) -> str:
         if before:
             figures.append(before["per_type"].get(name, before["f1"]))
         rows.append((name, *counts, *(f"{100 * figure:.1f}" for figure in figures)))
-    return table(rows) + f"\n{record['documents']:,} photos, {record['engine']}.\n"
+    return table(rows) + f"\n{record['documents']:,} photos, {record['engine']}.{calibration_error(record)}\n"
 
 
 #: Names of views in tables.

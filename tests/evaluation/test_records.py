@@ -13,8 +13,8 @@ from formnet.extraction.fields import FieldOutput
 from formnet.extraction.schema import FieldSchema, Schema
 
 
-def field(value: float | str | None, text: str = "") -> FieldOutput:
-    return FieldOutput(value=value, text=text or str(value), page=1, boxes=[], words=[])
+def field(value: float | str | None, text: str = "", score: float | None = None) -> FieldOutput:
+    return FieldOutput(value=value, text=text or str(value), page=1, boxes=[], words=[], score=score)
 
 
 def test_match_values_time_needs_no_seconds() -> None:
@@ -25,7 +25,7 @@ def test_match_values_time_needs_no_seconds() -> None:
 
 def test_output_record_takes_typed_values() -> None:
     fields = {
-        "merchant": {"name": field("ACME")},
+        "merchant": {"name": field("ACME", score=0.75)},
         "total": field(9.5, "9.5 EUR"),
         "date": field(None, "99.99.9999"),
         "line_items": [{"total": field(3.3333), "other": [field("x")]}, {"description": field("Tea")}, {}],
@@ -33,6 +33,7 @@ def test_output_record_takes_typed_values() -> None:
     record = output_record(fields, ["merchant.name", "total", "date", "tax"], ["description", "total", "other"])
     assert record.fields == {"merchant.name": "ACME", "total": "9.50"}
     assert record.items == [{"total": "3.3333"}, {"description": "Tea"}]
+    assert record.scores == {"merchant.name": 0.75}
 
 
 def test_labeled_record_takes_printed_texts() -> None:
@@ -72,3 +73,11 @@ def test_score_records_spurious_value_lowers_precision() -> None:
     scores = score_records(gold, found)
     assert (scores["gold"], scores["found"], scores["right"]) == (3, 4, 2)
     assert scores["items"]["recall"] == 0
+
+
+def test_score_records_calibration_error_compares_scores_with_correct_fields() -> None:
+    gold = [Record({"total": "9.50", "date": "2024-06-14"})] * 10
+    right, wrong = {"total": "9.50"}, {"total": "1.00"}
+    predicted = [Record(right, scores={"total": 0.85})] * 8 + [Record(wrong, scores={"total": 0.85})] * 2
+    assert score_records(gold, predicted)["calibration_error"] == pytest.approx(0.05)
+    assert "calibration_error" not in score_records(gold, [Record(right)] * 10)

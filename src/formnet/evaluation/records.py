@@ -6,12 +6,13 @@ typed values, so that a date in the wrong order of day and month is wrong.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from formnet.document import Document
 from formnet.document.values.match import values_match
 from formnet.document.values.normalize import normalize_as
+from formnet.evaluation.calibration import reliability
 from formnet.evaluation.counts import Counts, Tally, bootstrap_interval, sum_counts
 from formnet.evaluation.fields import count_values
 from formnet.extraction.fields import FieldOutput, Fields, to_fields
@@ -26,6 +27,7 @@ class Record:
 
     fields: Mapping[str, str]
     items: Sequence[Mapping[str, str]] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)  # of extracted header fields
 
 
 def match_values(gold: str, predicted: str) -> bool:
@@ -38,7 +40,11 @@ def match_values(gold: str, predicted: str) -> bool:
 
 def output_record(fields: Fields, paths: Iterable[str], item_names: Iterable[str] = ()) -> Record:
     """Return the values at paths such as `merchant.name` in structured output, and those of its items."""
-    return _make_record(fields, paths, item_names, _format_value)
+    paths = list(paths)
+    record = _make_record(fields, paths, item_names, _format_value)
+    found = {path: _field_at(fields, path) for path in record.fields}
+    scores = {path: part.score for path, part in found.items() if part is not None and part.score is not None}
+    return replace(record, scores=scores)
 
 
 def labeled_record(document: Document, schema: Schema, paths: Iterable[str], item_names: Iterable[str] = ()) -> Record:
@@ -74,10 +80,17 @@ def _format_value(field: FieldOutput) -> str | None:
 
 
 def score_records(gold: Sequence[Record], predicted: Sequence[Record]) -> dict[str, Any]:
-    """Compute F1 of header fields, by path and over all, and of items in which every value is right."""
+    """Compute F1 of header fields, by path and over all, their calibration error, and F1 of complete items."""
     counts = [count_values(g.fields, p.fields, match_values) for g, p in zip(gold, predicted, strict=True)]
     items = [count_items(g.items, p.items) for g, p in zip(gold, predicted, strict=True)]
     result = {"documents": len(gold), **sum_counts(counts).to_json(), "interval": bootstrap_interval(counts)}
+    scored = [
+        (score, name in g.fields and match_values(g.fields[name], p.fields[name]))
+        for g, p in zip(gold, predicted, strict=True)
+        for name, score in p.scores.items()
+    ]
+    if scored:
+        result["calibration_error"] = reliability(*zip(*scored, strict=True)).ece
     if any(g.items for g in gold):
         result["items"] = {**sum_counts(items).to_json()["per_type"]["item"], "interval": bootstrap_interval(items)}
     return result
