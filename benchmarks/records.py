@@ -7,6 +7,7 @@ from typing import Any
 from formnet.datasets import open_corpus
 from formnet.datasets.einvoices import EInvoices
 from formnet.document import Document
+from formnet.document.reading_order import reorder
 from formnet.evaluation.records import Record, labeled_record, output_record, score_records
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import to_fields
@@ -20,10 +21,11 @@ LISTS = ("other_charges", "other_subtotals", "other_totals", "other", "tax_flag"
 
 
 def benchmark(model: str, spec: str) -> dict[str, Any]:
-    """Score header fields, the key fields of invoices among them, and items; for e-invoices, also by language.
+    """Score header fields, the key fields of invoices among them, and items.
 
-    The values of e-invoices are those of their XML; `oracle` scores those that are printed, as an upper bound. Without
-    links, items cannot be put together; their values are scored one by one.
+    Words are read in the order of the corpus and in raster order; e-invoices are also scored by language. Their values
+    are those of their XML; `oracle` scores the printed ones, as an upper bound. Without links, items cannot be put
+    together; their values are scored one by one.
     """
     extractor = Extractor.from_pretrained(model)
     corpus = open_corpus(spec, canonical=True)
@@ -37,10 +39,12 @@ def benchmark(model: str, spec: str) -> dict[str, Any]:
         gold = [Record(part.fields, part.items) for part in parts]
         groups = [part.language for part in parts]
     predicted = predict_records(extractor, documents, header, items)
+    in_lines = predict_records(extractor, [reorder(document, "raster") for document in documents], header, items)
     has_links = any(document.links for document in documents)
     if not has_links:
-        gold, predicted = ([split_items(record) for record in part] for part in (gold, predicted))
+        gold, predicted, in_lines = ([split_items(record) for record in part] for part in (gold, predicted, in_lines))
     result = {"model": model, "corpus": spec, "has_links": has_links, **score(gold, predicted, items)}
+    result["raster"] = score(gold, in_lines)
     if gold is not labeled:
         result["oracle"] = score(gold, labeled)
     if len({*groups}) > 1:

@@ -44,6 +44,9 @@ def records(record: dict[str, Any]) -> str:
         fields, items = (f"{100 * part['f1']:.1f}" for part in (oracle, oracle["items"]))
         text += f" Finding all that is printed would reach {fields} (header fields) and {items} (items)."
     text += "\n"
+    if "raster" in record:
+        orders = {"of the corpus": record, "line by line": record["raster"]}
+        text += f"\n{_groups('reading order', orders)}"
     return text + (f"\n{_groups('language', record['by_language'])}" if "by_language" in record else "")
 
 
