@@ -99,6 +99,16 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     assert [point["documents"] for point in first["points"]] == [1, 2]
     (again,) = json.loads(run_for_stdout(*curve))["rows"]
     assert again["init"] == first["init"]  # measured again, not added
+    overrides = [
+        "--set",
+        "init.size=null",
+        "--set",
+        "init.tokenizer=null",
+        "--set",
+        f"init.checkpoint={tmp_path / 'run'}",
+    ]
+    _, other = json.loads(run_for_stdout(*curve, *overrides, "--set", f"output={tmp_path / 'other'}"))["rows"]
+    assert other["init"] == str(tmp_path / "run")
 
 
 def test_evaluate_folder_without_model_raises(tmp_path: Path) -> None:

@@ -25,5 +25,5 @@ def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequ
         subset_run = run.model_copy(update={"documents": documents, "epochs": epochs, "eval_every": epochs})
         scores = [score_trial(for_seed(subset_run, seed, f"{size}-documents/"), test)["given"] for seed in seeds]
         points.append({"documents": size, "epochs": epochs, "f1": mean_and_std([headline_f1(s) for s in scores])})
-    start = run.init.checkpoint or run.init.encoder or "random weights"
+    start = str(run.init.checkpoint or run.init.encoder or "random weights")
     return {"rows": [{"test": test, "init": start, "seeds": list(seeds), "points": points}]}
