@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.records import predict_records, rename_fields, score
+from benchmarks.records import predict_records, score, select_fields
 from formnet.evaluation.records import Record, match_values
 from formnet.extraction.extractor import Extractor
 from formnet.io.ocr import OcrEngine
@@ -47,7 +47,7 @@ def benchmark(model: str, files: Mapping[str, Sequence[KeyedFile]], engine: OcrE
         predicted = [
             record
             if file.is_complete
-            else replace(rename_fields(record, {path: path for path in file.record.fields}), items=())
+            else replace(select_fields(record, {path: path for path in file.record.fields}), items=())
             for file, record in zip(keyed, predicted, strict=True)
         ]
         gold = [file.record for file in keyed]

@@ -33,7 +33,7 @@ def benchmark(model: str, spec: str) -> dict[str, Any]:
     header, items = find_paths(corpus.entity_types)
     groups = [""] * len(documents)
     schema = canonical_schema(corpus.entity_types)
-    gold = labeled = [labeled_record(document, schema, header, items) for document in documents]
+    gold = printed = [labeled_record(document, schema, header, items) for document in documents]
     if isinstance(corpus, EInvoices):
         parts = [record for split in corpus.splits for record in corpus.records(split)]
         gold = [Record(part.fields, part.items) for part in parts]
@@ -45,8 +45,8 @@ def benchmark(model: str, spec: str) -> dict[str, Any]:
         gold, predicted, in_lines = ([split_items(record) for record in part] for part in (gold, predicted, in_lines))
     result = {"model": model, "corpus": spec, "has_links": has_links, **score(gold, predicted, items)}
     result["raster"] = score(gold, in_lines)
-    if gold is not labeled:
-        result["oracle"] = score(gold, labeled)
+    if isinstance(corpus, EInvoices):
+        result["oracle"] = score(gold, printed)
     if len({*groups}) > 1:
         result["by_language"] = {
             name: score(_take(gold, groups, name), _take(predicted, groups, name), items) for name in sorted({*groups})
@@ -83,8 +83,8 @@ def split_items(record: Record) -> Record:
     return replace(record, items=[{name: value} for item in record.items for name, value in item.items()])
 
 
-def rename_fields(record: Record, paths: Mapping[str, str]) -> Record:
-    """Return the record with the header fields at these paths, by new name."""
+def select_fields(record: Record, paths: Mapping[str, str]) -> Record:
+    """Return the record with only the header fields at these paths, under the given names."""
     return Record(
         {name: record.fields[path] for name, path in paths.items() if path in record.fields},
         record.items,
@@ -101,7 +101,7 @@ def predict_records(
     records = []
     for document in extractor.annotate(documents):
         found = output_record(to_fields(document, extractor.schema)[0], paths.values(), items)
-        records.append(rename_fields(found, paths))
+        records.append(select_fields(found, paths))
     return records
 
 

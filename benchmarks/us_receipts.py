@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.records import rename_fields
+from benchmarks.records import select_fields
 from formnet.datasets.ocr_words import read_images
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
@@ -32,7 +32,7 @@ def benchmark(model: str, folder: Path, engine: OcrEngine, readings: Path) -> di
     documents = list(read_images(read_labels(folder), engine, readings))
     extractor = Extractor.from_pretrained(model)
     results = [
-        rename_fields(output_record(to_output(document, extractor.schema).fields, PATHS.values()), PATHS)
+        select_fields(output_record(to_output(document, extractor.schema).fields, PATHS.values()), PATHS)
         for document in extractor.annotate(documents)
     ]
     gold = [document.fields for document in documents]

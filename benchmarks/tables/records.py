@@ -39,29 +39,28 @@ def records(record: dict[str, Any]) -> str:
         if before:
             shares.append("" if earlier.get(name) is None else f"{100 * earlier[name]:.1f}")
         rows.append((name, *counts, *shares))
-    text = table(rows) + f"\n{record['documents']:,} documents." + calibration_error(record)
+    sentences = [f"{record['documents']:,} documents.", *calibration_error(record)]
     if oracle := record.get("oracle"):
         fields, items = (f"{100 * part['f1']:.1f}" for part in (oracle, oracle["items"]))
-        text += f" Finding all that is printed would reach {fields} (header fields) and {items} (items)."
-    text += "\n"
+        sentences.append(f"Finding all that is printed would reach {fields} (header fields) and {items} (items).")
+    text = f"{table(rows)}\n{' '.join(sentences)}\n"
     if "raster" in record:
         orders = {"of the corpus": record, "line by line": record["raster"]}
         text += f"\n{_groups('reading order', orders)}"
     return text + (f"\n{_groups('language', record['by_language'])}" if "by_language" in record else "")
 
 
-def calibration_error(record: dict[str, Any]) -> str:
-    """Return a sentence on the calibration of header fields, if it was measured."""
+def calibration_error(record: dict[str, Any]) -> list[str]:
+    """Return a sentence on the calibration of header fields, or none if it was not measured."""
     if "calibration_error" not in record:
-        return ""
-    return f" Expected calibration error of header fields {record['calibration_error']:.3f}."
+        return []
+    return [f"Expected calibration error of header fields {record['calibration_error']:.3f}."]
 
 
 def real_invoices(record: dict[str, Any]) -> str:
     """Tabulate collections of invoices, and list what is wrong in the header of each invoice."""
     lines = [_groups("collection", {**record["collections"], "all": record})]
-    if calibrated := calibration_error(record).strip():
-        lines.append(f"{calibrated}\n\n")
+    lines += [f"{sentence}\n\n" for sentence in calibration_error(record)]
     for part in record["collections"].values():
         for file, wrong in part["wrong"].items():
             differences = [

@@ -307,7 +307,8 @@ def us_receipts(record: dict[str, Any]) -> str:
         if before:
             figures.append(before["per_type"].get(name, before["f1"]))
         rows.append((name, *counts, *(f"{100 * figure:.1f}" for figure in figures)))
-    return table(rows) + f"\n{record['documents']:,} photos, {record['engine']}.{calibration_error(record)}\n"
+    sentences = [f"{record['documents']:,} photos, {record['engine']}.", *calibration_error(record)]
+    return f"{table(rows)}\n{' '.join(sentences)}\n"
 
 
 #: Names of views in tables.

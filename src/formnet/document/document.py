@@ -64,6 +64,11 @@ class Entity:
     key_text: str = ""
     link_score: float | None = None  # calibrated probability of the link to its owner
 
+    def renumber_words(self, numbers: NDArray[np.intp]) -> "Entity":
+        """Return the entity in a document with other word numbers, given the new number of each word: [N]."""
+        words, key_words = (tuple(numbers[list(part)].tolist()) for part in (self.words, self.key_words))
+        return replace(self, words=words, key_words=key_words)
+
     def __repr__(self) -> str:
         score = "" if self.score is None else f", {self.score:.3f}"
         return f"Entity({self.label}: {self.text!r}, page {self.page + 1}{score})"

@@ -92,15 +92,15 @@ def _split_lines(boxes: Boxes, gap: float) -> list[list[_Cell]]:
     """Return the cells of each line of text, from left to right."""
     numbers = line_numbers(boxes)
     lines: list[list[list[int]]] = []
-    right = 0.0
-    for previous, word in zip([-1, *(order := raster_order(boxes).tolist())], order, strict=False):
+    previous = -1
+    for word in raster_order(boxes).tolist():
         if previous < 0 or numbers[word] != numbers[previous]:
             lines.append([[word]])
-        elif boxes[word, 0] - right > gap:
+        elif boxes[word, 0] - boxes[previous, 2] > gap:
             lines[-1].append([word])
         else:
             lines[-1][-1].append(word)
-        right = float(boxes[word, 2])
+        previous = word
     return [[_make_cell(words, boxes) for words in line] for line in lines]
 
 
@@ -132,12 +132,5 @@ def _permute(document: Document, permutations: Sequence[NDArray[np.intp]], old_n
     return replace(
         document,
         pages=tuple(page.take(p) for page, p in zip(document.pages, permutations, strict=True)),
-        entities=tuple(
-            replace(
-                entity,
-                words=tuple(new_number[list(entity.words)].tolist()),
-                key_words=tuple(new_number[list(entity.key_words)].tolist()),
-            )
-            for entity in document.entities
-        ),
+        entities=tuple(entity.renumber_words(new_number) for entity in document.entities),
     )

@@ -27,15 +27,7 @@ class Annotations(NamedTuple):
 
     def renumber_words(self, numbers: NDArray[np.intp]) -> "Annotations":
         """Return the annotations with other numbers of words, as of a document in another reading order."""
-        entities = [
-            replace(
-                entity,
-                words=tuple(numbers[list(entity.words)].tolist()),
-                key_words=tuple(numbers[list(entity.key_words)].tolist()),
-            )
-            for entity in self.entities
-        ]
-        return self._replace(entities=entities)
+        return self._replace(entities=[entity.renumber_words(numbers) for entity in self.entities])
 
     def drop_below(self, score: float) -> "Annotations":
         """Drop entities with a lower score, and their links."""

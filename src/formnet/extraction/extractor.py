@@ -140,11 +140,11 @@ class Extractor(DocumentExtractor):
             types = self.decode_types(scores.types)
             for row, i in enumerate(indices):
                 chosen = self._resolve_date_order(batch[row], None if options is None else options[i])
-                of_heads = {name: entities[row] for name, entities in by_head.items()}
-                annotations = self.add_structure(batch[row], of_heads, scores.document(row))
+                found = {name: entities[row] for name, entities in by_head.items()}
+                annotations = self.add_structure(batch[row], found, scores.document(row))
                 values = [chosen.apply(entity, self.typed_fields.get(entity.label)) for entity in annotations.entities]
-                found = annotations._replace(entities=values, type=types[row] if types else None)
-                yield i, found.renumber_words(numbers[i])
+                annotations = annotations._replace(entities=values, type=types[row] if types else None)
+                yield i, annotations.renumber_words(numbers[i])
 
     def _in_reading_order(self, documents: Sequence[Document]) -> tuple[list[Document], list[NDArray[np.intp]]]:
         """Return the documents in the order in which the model reads them, and the former numbers of their words."""
