@@ -17,6 +17,7 @@ from typing import Any
 from formnet.datasets.alignment import align, align_items
 from formnet.datasets.base import Corpus
 from formnet.document import Document, Entity
+from formnet.document.reading_order import join_cells
 from formnet.io.glued_words import split_glued_words
 from formnet.io.readers.jsonl import Line, from_json, iter_lines, parse_json
 
@@ -152,13 +153,17 @@ def _plain_number(text: str, name: str) -> str:
 
 
 def label_values(document: Document, record: Record) -> Document:
-    """Return the document with entities for its values, and links from the description of an item to the rest."""
+    """Return the document with entities for its values, and links from the description of an item to the rest.
+
+    Items are located with the lines of each table cell together, as descriptions of several lines require.
+    """
     entities: list[Entity] = []
     links: list[tuple[int, int]] = []
-    for item in align_items(document, record.items):
+    joined, numbers = join_cells(document)
+    for item in align_items(joined, record.items):
         owner = len(entities)
         names = sorted(item, key=lambda name: name != "description")
-        entities += [document.entity(f"line_items.{name}", item[name]) for name in names]
+        entities += [document.entity(f"line_items.{name}", numbers[list(item[name])].tolist()) for name in names]
         links += [(owner, number) for number in range(owner + 1, len(entities))]
     alignment = align(replace(document, entities=tuple(entities), links=tuple(links)), captions=CAPTIONS)
     labeled = alignment.document
