@@ -52,9 +52,9 @@ class Grid:
         self.num_lines += 1
         return added
 
-    def continue_entity(self, number: int, cell: Cell) -> None:
+    def continue_entity(self, number: int, cell: Cell, *, scale: float = 1.0) -> None:
         """Add a line that continues an entity."""
-        self.entities[number][1].extend(self._add_words(cell, 1.0))
+        self.entities[number][1].extend(self._add_words(cell, scale))
         self.num_lines += 1
 
     def skip(self, lines: int = 1) -> None:

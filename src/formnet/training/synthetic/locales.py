@@ -20,7 +20,7 @@ class Locale:
     phones: Texts  # patterns: 9 is any digit
     streets: Texts  # patterns: {n} is a house number, {name} a street name
     street_names: Texts
-    cities: Texts  # lines with postal codes: 9 and {d} are any digit
+    cities: Texts  # lines with postal codes: {d} is any digit
     taxes: tuple[tuple[str, float], ...]  # captions, with {rate} for the percentage, and rates
     tax_included: bool
     tax_ids: Texts
@@ -29,17 +29,21 @@ class Locale:
     weight_unit: str = "kg"
 
 
-_EN_STREETS = ("Maple", "Oak", "Main", "Church", "Station", "Mill", "Park", "Harbor", "Hill", "Lake", "River", "Union")
+_EN_STREETS = (
+    "Maple", "Oak", "Main", "Church", "Station", "Mill", "Park", "Harbor", "Hill", "Lake", "River", "Union", "Market", "Broad", "Center", "College", "Elm", "Franklin", "Highland",
+    "Jackson", "King", "Lincoln", "Madison", "Ocean", "Pearl", "Prospect", "Queen", "Sunset", "Valley", "Victoria", "Walnut", "Washington", "Water", "Willow", "5th", "12th", "42nd",
+)  # fmt: skip
 LOCALES: dict[str, Locale] = {
     "US": Locale(
         "en", ("$", ""), (), ".", ",",
-        ("%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y", "%b %d, %Y", "%m/%d/%Y", "%-m/%-d/%Y", "%-m/%-d/%y", "%b%d'%y", "%d-%b-%Y"),
-        ("%I:%M %p", "%I:%M%p", "%H:%M", "%H:%M:%S", "%I:%M:%S %p", "%-I:%M %p"),
+        ("%m/%d/%Y", "%m/%d/%y", "%m-%d-%Y", "%b %d, %Y", "%m/%d/%Y", "%-m/%-d/%Y", "%-m/%-d/%y", "%b%d'%y", "%d-%b-%Y", "%B %d, %Y"),
+        ("%I:%M %p", "%I:%M%p", "%H:%M", "%H:%M:%S", "%I:%M:%S %p", "%-I:%M %p", "%-I:%M%p", "%-H:%M"),
         ("(999) 999-9999", "999-999-9999", "999.999.9999", "(999)999-9999"),
-        ("{n} {name} St", "{n} {name} Ave", "{n} {name} Blvd", "{n} W {name} Rd", "{n} {name} Street, Suite {n}", "{n} N {name} Dr"),
+        ("{n} {name} St", "{n} {name} Ave", "{n} {name} Blvd", "{n} W {name} Rd", "{n} {name} Street, Suite {n}", "{n} N {name} Dr", "{n} {name} Street",
+         "{n} {name} St.", "{n} E {n}th Ave", "{n} Hwy {n}", "{n} {name} Pkwy #{n}", "{n} S. {name} Avenue", "{n}-{n} {name} Lane"),
         _EN_STREETS,
-        ("Fairview, CA 9{d}{d}{d}{d}", "Springfield, IL 6{d}{d}{d}{d}", "Riverton, NY 1{d}{d}{d}{d}", "Salem, TX 7{d}{d}{d}{d}",
-         "Georgetown, FL 3{d}{d}{d}{d}", "Clinton, WA 98{d}{d}{d}", "Madison, OH 4{d}{d}{d}{d}", "Dover NJ 0{d}{d}{d}{d}"),
+        ("{town}, {state} {d}{d}{d}{d}{d}", "{town}, {state} {d}{d}{d}{d}{d}", "{town} {state} {d}{d}{d}{d}{d}", "{town}, {state}", "{town}, {state}. {d}{d}{d}{d}{d}",
+         "{town} {state} {d}{d}{d}{d}{d}-{d}{d}{d}{d}", "{town}, {state}, {d}{d}{d}{d}{d}", "{town}, {state} {d}{d}{d}{d}{d} USA"),
         (("Tax", 0.0825), ("Sales Tax", 0.06), ("TAX {rate}%", 0.0875), ("Tax 1", 0.07), ("State Tax", 0.0625), ("Local Tax", 0.02)),
         False, ("Merchant ID: 99999999", "Store #999"), ("Inc", "LLC", "Co.", "& Sons", ""), 0.5, "lb",
     ),
@@ -50,7 +54,7 @@ LOCALES: dict[str, Locale] = {
         ("01999 999999", "020 9999 9999", "0161 999 9999", "+44 20 9999 9999"),
         ("{n} {name} Street", "{n} {name} Road", "{n} High Street", "Unit {n}, {name} Lane", "{n}-{n} {name} Way"),
         _EN_STREETS,
-        ("Ashford A{d} {d}AA", "Milton MK{d} {d}AA", "London SW{d} {d}AA", "Leeds LS{d} {d}AA", "Bath BA{d} {d}AA"),
+        ("{town} A{d} {d}AA", "{town}, MK{d} {d}AA", "London SW{d} {d}AA", "{town} LS{d} {d}AA", "{town}, B{d}{d} {d}AA", "{town}"),
         (("VAT @ {rate}%", 0.2), ("VAT", 0.2), ("VAT {rate}%", 0.05)),
         True, ("VAT No: 999 9999 99", "VAT REG 999999999"), ("Ltd", "Limited", "PLC", ""), 0.05,
     ),
@@ -61,7 +65,7 @@ LOCALES: dict[str, Locale] = {
         ("(999) 999-9999", "999-999-9999"),
         ("{n} {name} St W", "{n} {name} Ave", "{n} {name} Road", "{n} Rue {name}"),
         _EN_STREETS,
-        ("Oakville ON L{d}A {d}A{d}", "Vancouver, BC V{d}A {d}A{d}", "Laval QC H{d}A {d}A{d}", "Calgary, AB T{d}A {d}A{d}"),
+        ("{town} ON L{d}A {d}A{d}", "{town}, BC V{d}A {d}A{d}", "{town} QC H{d}A {d}A{d}", "{town}, AB T{d}A {d}A{d}", "{town}, Ontario"),
         (("HST {rate}%", 0.13), ("GST", 0.05), ("PST", 0.07), ("GST/TPS", 0.05), ("QST/TVQ", 0.09975)),
         False, ("GST# 999999999 RT0001", "HST 99999 9999 RT0001"), ("Inc.", "Ltd.", "Corp", ""), 0.45,
     ),
@@ -72,7 +76,7 @@ LOCALES: dict[str, Locale] = {
         ("(09) 9999 9999", "09 9999 9999", "1300 999 999"),
         ("{n} {name} Street", "Shop {n}, {name} Plaza", "{n} {name} Road", "{n} {name} Parade"),
         _EN_STREETS,
-        ("Newtown NSW 20{d}{d}", "Carlton VIC 30{d}{d}", "Fremantle WA 61{d}{d}", "Southport QLD 42{d}{d}"),
+        ("{town} NSW 2{d}{d}{d}", "{town} VIC 3{d}{d}{d}", "{town} WA 6{d}{d}{d}", "{town}, QLD 4{d}{d}{d}"),
         (("GST Included in Total", 0.1), ("GST", 0.1), ("Incl GST", 0.1), ("Total includes GST", 0.1)),
         True, ("ABN 99 999 999 999", "A.B.N. 99 999 999 999"), ("Pty Ltd", "Pty. Ltd.", ""), 0.02,
     ),
@@ -83,7 +87,7 @@ LOCALES: dict[str, Locale] = {
         ("0999/999999", "0999 9999999", "+49 999 999999", "0999-99999"),
         ("{name}straße {n}", "{name}str. {n}", "Am {name}platz {n}", "{name}weg {n}"),
         ("Linden", "Bahnhof", "Garten", "Schul", "Mühlen", "Berg", "Wald", "Kirch"),
-        ("{d}{d}{d}{d}{d} Neustadt", "D-{d}{d}{d}{d}{d} Bergheim", "{d}{d}{d}{d}{d} Altdorf", "{d}{d}{d}{d}{d} Waldkirch"),
+        ("{d}{d}{d}{d}{d} {town}", "{d}{d}{d}{d}{d} {town}", "D-{d}{d}{d}{d}{d} {town}"),
         (("MwSt {rate}%", 0.19), ("{rate}% MwSt", 0.07), ("inkl. {rate}% MwSt", 0.19), ("MwSt. A {rate}%", 0.19), ("USt {rate}%", 0.19)),
         True, ("USt-IdNr. DE999999999", "St.-Nr. 99/999/99999", "UID Nr. DE999999999"), ("GmbH", "KG", "e.K.", "OHG", ""), 0.04,
     ),
@@ -94,7 +98,7 @@ LOCALES: dict[str, Locale] = {
         ("01 99 99 99 99", "04.99.99.99.99", "0999999999"),
         ("{n} rue de {name}", "{n}, avenue {name}", "{n} place {name}", "{n} bd {name}"),
         ("la Gare", "Victor Hugo", "la République", "Voltaire", "l'Église", "la Paix"),
-        ("69{d}{d}{d} LYON", "75{d}{d}{d} PARIS", "33{d}{d}{d} BORDEAUX", "3{d}{d}{d}{d} Toulouse"),
+        ("{d}{d}{d}{d}{d} {town}", "{d}{d}{d}{d}{d} {town}", "75{d}{d}{d} PARIS"),
         (("TVA {rate}%", 0.1), ("TVA {rate} %", 0.2), ("Dont TVA", 0.055), ("T.V.A. {rate}%", 0.2)),
         True, ("SIRET 999 999 999 99999", "TVA FR99999999999", "RCS 999 999 999"), ("SARL", "SAS", ""), 0.03,
     ),
@@ -105,7 +109,7 @@ LOCALES: dict[str, Locale] = {
         ("999 99 99 99", "999 999 999", "+34 999 999 999"),
         ("C/ {name}, {n}", "Calle {name} {n}", "Avda. {name} {n}", "Plaza {name}, {n}"),
         ("Mayor", "del Sol", "Cervantes", "de la Luna", "Colón", "Real"),
-        ("28{d}{d}{d} MADRID", "08{d}{d}{d} Barcelona", "41{d}{d}{d} Sevilla", "46{d}{d}{d} VALENCIA"),
+        ("{d}{d}{d}{d}{d} {town}", "{d}{d}{d}{d}{d} {town}", "28{d}{d}{d} MADRID"),
         (("IVA {rate}%", 0.1), ("I.V.A. {rate}%", 0.21), ("IVA", 0.1), ("Cuota IVA {rate}%", 0.21)),
         True, ("NIF: B99999999", "CIF B-99999999", "N.I.F. A99999999"), ("S.L.", "S.A.", ""), 0.03,
     ),
@@ -116,6 +120,8 @@ REGISTRATIONS: Texts = (
     "(999999-?)", "(9999999-?)", "(999999 ?)", "(AB0999999-?)", "Reg. No. 999999-?", "Co. No. 9999999-?", "REG NO: 999999999",
     "Company No. 09999999", "GST ID: 000999999999", "GST Reg No. 009999999999", "Registration: 99-9999999", "(999999999999)",
 )  # fmt: skip
+#: What OCR engines read in logos and ornaments.
+LOGO_NOISE: Texts = ("LL", "*", "@", "00009", "99", "***", "II", "三", "O", "iii", "A", "~", "EST. 1999", "®", "C9")
 FAX_CAPTIONS: Texts = ("Fax:", "Fax", "FAX:", "Fax No.", "F:")
 
 #: Captions by language and field; the empty caption prints the value alone.
@@ -201,14 +207,21 @@ CAPTIONS: dict[str, dict[str, Texts]] = {
 #: Lines without a label, by language.
 NOTES: dict[str, dict[str, Texts]] = {
     "en": {
-        "header": ("Welcome!", "Fresh every day", "www.{site}.com", "Open 7 days", "Family owned since 1984", "STORE {n}", "Manager: {name}"),
+        "header": ("Welcome!", "Fresh every day", "www.{site}.com", "Open 7 days", "Family owned since 1984", "STORE {n}", "Manager: {name}", "CUSTOMER COPY",
+                   "Sales Receipt", "*** REPRINT ***", "Tax Invoice", "Site: {n}", "{site}@mail.com", "Like us @{site}", "GUEST CHECK"),
         "meta": ("Server: {name}", "Cashier: {name}", "Table {n}", "Order #{n}", "Check #: {n}", "Reg {n}", "Trans: {n}", "Guests: 2",
-                 "Terminal: {n}", "Receipt No. {n}", "Dine In", "TAKE OUT", "Host: {name}", "Clerk {n}", "Invoice {n}", "SALE"),
+                 "Terminal: {n}", "Receipt No. {n}", "Dine In", "TAKE OUT", "Host: {name}", "Clerk {n}", "Invoice {n}", "SALE", "Check {n} Tab {n}/{name}",
+                 "Tbl {n}/1 Chk {n} Gst 2", "{n} {name}", "Trans.: {n} Store: {n}", "Ticket # {n} - {n} - {n}", "Customer: {name}", "Station: {n}", "Order Type: To Go"),
         "card": ("Card #: XXXXXXXXXXXX{n}", "************{n}", "Auth Code: {n}", "Approved", "Ref #: {n}", "AID: A0000000{n}", "Entry: Chip",
-                 "Signature ____________", "APPROVED - THANK YOU", "Merchant Copy", "Customer Copy"),
+                 "Signature ____________", "APPROVED - THANK YOU", "Merchant Copy", "Customer Copy", "Entry Mode: Contactless", "Exp. Date: XX/XX", "TVR: 000000{n}",
+                 "Amount: {a}", "Valid thru 0{d}/2{d}", "ARC: 00", "Batch # {n}"),
         "tips": ("Suggested Tip:", "18% is {a}", "20% is {a}", "15% = {a}", "Tip: ________", "Total: ________"),
         "footer": ("Thank you!", "THANK YOU FOR SHOPPING WITH US", "Please come again", "Returns within 30 days with receipt",
-                   "Visit us at www.{site}.com", "Tell us how we did", "Have a nice day!", "You were served by {name}", "Points earned: {n}", "GUEST COPY"),
+                   "Visit us at www.{site}.com", "Tell us how we did", "Have a nice day!", "You were served by {name}", "Points earned: {n}", "GUEST COPY",
+                   "You saved {a} today", "Taxable amount {a}", "Offer ends 1{d}/3{d}/20{d}{d}", "Exchanges until 0{d}/1{d}/20{d}{d}", "Gift card balance {a}",
+                   "Hours: 11:00 AM - 9:00 PM", "Join us for happy hour 4:00-6:00", "Call 1-800-{d}{d}{d}-{d}{d}{d}{d}", "ALL SALES FINAL"),
+        "survey": ("Tell us about your visit", "Take our survey and get a free drink", "within {n} days at www.{site}.com", "Enter this code: {n} {n}", "GUEST SATISFACTION SURVEY",
+                   "One coupon per customer", "Not valid with any other offer", "Keep this receipt", "Validation code: ________"),
     },
     "de": {
         "header": ("Herzlich willkommen", "www.{site}.de", "Inh. {name}", "Frisch & gut"),

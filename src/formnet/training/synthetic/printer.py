@@ -30,6 +30,7 @@ class ReceiptPrinter:
         self.separator = self.pick(("", "", "-", "=", "*", "."))
         self.left_totals = self.chance(0.15)  # captions of totals start in the middle
         self.shape = self.pick(self.trade.shapes)
+        self.date_format, self.time_format = self.pick(self.locale.dates), self.pick(self.locale.times)
         self.when = datetime(2008, 1, 1) + timedelta(minutes=int(self.rng.integers(0, 18 * 365 * 24 * 60)))
 
     def pick(self, options: Sequence[T]) -> T:
@@ -48,6 +49,8 @@ class ReceiptPrinter:
             filled = filled.replace("{n}", str(self.rng.integers(1, 10 ** int(self.rng.integers(1, 6)))), 1)
         while "{a}" in filled:
             filled = filled.replace("{a}", self.amount(int(self.rng.integers(100, 2000))), 1)
+        while "{d}" in filled:
+            filled = filled.replace("{d}", str(self.rng.integers(10)), 1)
         return filled.upper() if self.is_upper else filled
 
     def digits(self, pattern: str) -> str:

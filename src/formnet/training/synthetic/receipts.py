@@ -10,7 +10,8 @@ import numpy as np
 from formnet.document import Document
 from formnet.training.synthetic.items import Item, ItemPrinter
 from formnet.training.synthetic.layout import Align, Cell
-from formnet.training.synthetic.locales import FAX_CAPTIONS, FIRST_WORDS, REGISTRATIONS
+from formnet.training.synthetic.locales import FAX_CAPTIONS, LOGO_NOISE, REGISTRATIONS
+from formnet.training.synthetic.names import STATES, SURNAMES, merchant_name, town
 
 
 def generate_receipt(seed: int) -> Document:
@@ -41,29 +42,26 @@ class _Receipt(ItemPrinter):
     def add_header(self) -> None:
         """Add the name, address and phone of the merchant."""
         align: Align = "left" if self.chance(0.25) else "center"
-        name = f"{self.pick(FIRST_WORDS)} {self.pick(self.trade.names)}"
-        form = self.pick(self.locale.company_forms)
-        if form and self.chance(0.35):
-            name = f"{name} {form}"
-        if self.chance(0.1):
-            name = name.replace(" ", "")
-        if self.is_upper or self.chance(0.4):
-            name = name.upper()
-        if self.chance(0.15):
+        if self.chance(0.08):
+            for _ in range(int(self.rng.integers(1, 4))):  # what OCR reads in a logo
+                self.grid.add_line(Cell(self.digits(self.pick(LOGO_NOISE)), align))
+        if self.chance(0.04) and "survey" in self.notes:
+            for _ in range(int(self.rng.integers(2, 8))):
+                self.note("survey")
+        if self.chance(0.2):
             self.note("header", align)
-        scale = self.pick((1.0, 1.0, 1.5, 2.0))
-        fits = len(name) * scale <= self.grid.width
-        self.grid.add_line(Cell(name, align, label="merchant.name"), scale=scale if fits else 1.0)
+        self.add_name(align)
         if self.chance(0.2):
             self.grid.add_line(Cell(self.text(f"{self.pick(self.trade.names)} #{{n}}"), align))
         if self.chance(0.25):
             self.note("header", align)
         if self.chance(0.25):
             self.grid.add_line(Cell(self.digits(self.pick(REGISTRATIONS)), align))
-        if self.chance(0.9):
-            self.add_address(align)
-        if self.chance(0.75):
-            self.add_phone(align)
+        blocks = [self.add_address] * self.chance(0.9) + [self.add_phone] * self.chance(0.75)
+        if self.chance(0.1):
+            blocks.reverse()
+        for add_block in blocks:
+            add_block(align)
         if self.chance(0.3):
             self.grid.add_line(Cell(self.digits(self.pick(self.locale.tax_ids)), align))
         if self.chance(0.2):
@@ -71,17 +69,48 @@ class _Receipt(ItemPrinter):
         if self.chance(0.5):
             self.grid.skip()
 
+    def add_name(self, align: Align) -> None:
+        """Add the name of the merchant on one or two lines, often larger than other lines, or with a store number."""
+        name = merchant_name(self.pick, self.locale.language, self.trade.names)
+        form = self.pick(self.locale.company_forms)
+        if form and self.chance(0.3):
+            name = f"{name} {form}"
+        if self.chance(0.08):
+            name = name.replace(" ", "")
+        if self.is_upper or self.chance(0.45):
+            name = name.upper()
+        scale = self.pick((1.0, 1.0, 1.5, 2.0))
+        scale = scale if len(name) * scale <= self.grid.width else 1.0
+        words = name.split()
+        number = f"{self.pick(('- ', '#', 'No. ', ''))}{self.rng.integers(1, 10000):04}"
+        if len(words) > 1 and self.chance(0.2):
+            split = int(self.rng.integers(1, len(words)))
+            (entity,) = self.grid.add_line(Cell(" ".join(words[:split]), align, label="merchant.name"), scale=scale)
+            self.grid.continue_entity(entity, Cell(" ".join(words[split:]), align), scale=scale)
+        elif len(name) + len(number) < self.grid.width and self.chance(0.07):
+            start = 0 if align == "left" else (self.grid.width - len(name) - len(number)) // 2
+            self.grid.add_line(
+                Cell(name, column=start, label="merchant.name"), Cell(number, column=start + len(name) + 1)
+            )
+        else:
+            self.grid.add_line(Cell(name, align, label="merchant.name"), scale=scale)
+
     def add_address(self, align: Align) -> None:
-        """Add an address on one or two lines."""
+        """Add an address on one to three lines."""
         street = self.pick(self.locale.streets).replace("{name}", self.pick(self.locale.street_names))
         street = self.text(street)
         city = self.digits(self.pick(self.locale.cities)).replace("AA", "XQ")
+        city = city.replace("{town}", town(self.pick, self.locale.language)).replace("{state}", self.pick(STATES))
         city = city.upper() if self.is_upper else city
+        lines = [street, city]
         if len(street) + len(city) + 2 <= self.grid.width and self.chance(0.25):
-            self.grid.add_line(Cell(f"{street}, {city}", align, label="merchant.address"))
-            return
-        (number,) = self.grid.add_line(Cell(street, align, label="merchant.address"))
-        self.grid.continue_entity(number, Cell(city, align))
+            lines = [f"{street}, {city}"]
+        elif self.chance(0.1):
+            mall = f"{self.pick(SURNAMES)} {self.pick(('Plaza', 'Center', 'Mall', 'Centre', 'Square', 'Building'))}"
+            lines.insert(0, mall.upper() if self.is_upper else mall)
+        (number,) = self.grid.add_line(Cell(lines[0], align, label="merchant.address"))
+        for line in lines[1:]:
+            self.grid.continue_entity(number, Cell(line, align))
 
     def add_phone(self, align: Align) -> None:
         """Add a phone number and, on some receipts, a fax number, which has no label."""
@@ -96,9 +125,7 @@ class _Receipt(ItemPrinter):
         """Add the date, the time and lines such as the number of the table."""
         for _ in range(int(self.rng.integers(0, 3))):
             self.note("meta", "left")
-        date = self.when.strftime(self.pick(self.locale.dates))
-        time = self.when.strftime(self.pick(self.locale.times))
-        date, time = (text.upper() if self.is_upper else text for text in (date, time))
+        date, time = self.date_and_time()
         has_time = self.chance(0.8)
         if has_time and self.chance(0.65):  # both on one line
             caption = self.pick(self.captions["date"])
@@ -127,6 +154,11 @@ class _Receipt(ItemPrinter):
         for _ in range(int(self.rng.integers(0, 4))):
             self.note("meta", "left")
 
+    def date_and_time(self) -> tuple[str, str]:
+        """Return the date and the time in the formats of the receipt."""
+        date, time = self.when.strftime(self.date_format), self.when.strftime(self.time_format)
+        return (date.upper(), time.upper()) if self.is_upper else (date, time)
+
     def add_totals(self, items: Sequence[Item]) -> int:
         """Add subtotal, discount, taxes, tip and total; return the total."""
         goods = sum(item.total - item.discount + sum(price for _, price in item.modifiers) for item in items)
@@ -152,6 +184,8 @@ class _Receipt(ItemPrinter):
             total += tip
             tip = 0
         self.add_amount("total", total, "total", scale=scale)
+        if self.chance(0.1):
+            self.add_amount("total", total, "total")  # as in "Total" and "Balance due"
         if self.locale.tax_included and self.chance(0.8):
             self.add_taxes(taxes)
         if tip:  # added by hand on a card slip
@@ -199,6 +233,9 @@ class _Receipt(ItemPrinter):
             self.add_amount("change", 0, "change")
         for _ in range(int(self.rng.integers(0, 5))):
             self.note("card", "left" if self.chance(0.5) else "center")
+        if self.chance(0.2):  # date and time again, by the terminal
+            date, time = self.date_and_time()
+            self.grid.add_line(Cell(date, label="date"), Cell(time, column=len(date) + 1, label="time"))
 
     def add_footer(self, items: Sequence[Item]) -> None:
         """Add the number of items, suggested tips and thanks."""
