@@ -37,7 +37,6 @@ for command in (
     service.new_user,
     service.worst_request,
     service.chaos,
-    results.captions,
     results.straight_through,
     results.reference_lists,
     results.us_receipts,

@@ -9,24 +9,6 @@ import typer
 from benchmarks.commands.options import TestCorpus
 from formnet.cli.options import Model, Ocr, TypedCorpora, split_types
 from formnet.cli.results import Out, configure_runtime, print_json, write_results
-from formnet.cli.train import Config, Overrides
-
-
-def captions(
-    config: Config,
-    model: Model = "receipts",
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds that formnet calibrate has trained.")] = 5,
-    override: Overrides = None,
-    out: Out = None,
-) -> None:
-    """Score SROIE's held-out receipts with and without splitting words such as DATE:21/03/2018."""
-    configure_runtime()
-    from benchmarks.captions import benchmark
-    from formnet.training import FineTuning, load_settings
-
-    result = benchmark(load_settings(FineTuning, config, override or ()), model, folds)
-    write_results(result, out)
-    print_json(result)
 
 
 def straight_through(

@@ -32,7 +32,6 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "receipts-sroie": scores.evaluation,
     "shipped": scores.shipped,
     "calibration": scores.calibration,
-    "captions": scores.captions,
     "ocr": scores.ocr,
     "ocr-originals": scores.ocr,
     "ocr-fifty": scores.ocr,

@@ -264,23 +264,6 @@ def calibration(record: dict[str, Any]) -> str:
     return table(rows) + ("\n" + table(methods) if len(methods) > 1 else "")
 
 
-def captions(record: dict[str, Any]) -> str:
-    """Tabulate held-out field scores with and without splitting glued words."""
-    rows = [("models", "words", "receipts", "F1", "95 % interval", "attainable", *_FIELDS)]
-    for models, parts in record["models"].items():
-        for name, part in parts.items():
-            low, high = part["interval"]
-            f1s = (f"{100 * part['per_type'][field]:.1f}" for field in _FIELDS)
-            interval = f"{100 * low:.1f}–{100 * high:.1f}"
-            attainable = f"{100 * part['attainable']['share']:.2f} %"
-            f1 = f"{100 * part['f1']:.2f}"
-            rows.append((models, name, f"{part['documents']:,}", f1, interval, attainable, *f1s))
-    return table(rows)
-
-
-_FIELDS = ("company", "date", "address", "total")
-
-
 def reference_lists(record: dict[str, Any]) -> str:
     """Tabulate the share of correct values before and after matching them with a list."""
     rows: list[tuple[str, ...]] = [

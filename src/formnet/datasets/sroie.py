@@ -24,8 +24,6 @@ class Sroie(Corpus):
 
     entity_types = ("company", "date", "address", "total")
     canonical_names = {"company": "merchant.name", "address": "merchant.address"}  # noqa: RUF012
-    #: Whether glued words are split, as they are in all other documents that are read.
-    split_glued = True
 
     def find_splits(self) -> tuple[str, ...]:
         """Return the splits that have box files."""
@@ -55,7 +53,7 @@ class Sroie(Corpus):
         builder = DocumentBuilder(source.stem)
         builder.add_page(texts, boxes, width, height, image=image if width else None)
         document = builder.build({name: value for name, value in fields.items() if value.strip()})
-        return split_glued_words(document) if self.split_glued else document
+        return split_glued_words(document)
 
 
 def _parse_line(row: str, file: Path, number: int) -> tuple[str, Box]:
