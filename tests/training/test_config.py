@@ -78,7 +78,5 @@ def test_make_settings_conflicting_values_raises(vocabulary: Path, tmp_path: Pat
         small_run(vocabulary, tmp_path, augmentation={"raster": 0.6, "shuffled": 0.6})
     with pytest.raises(SettingsError, match="warmup_ratio"):
         small_run(vocabulary, tmp_path, optimization={"warmup_ratio": 1})
-    with pytest.raises(SettingsError, match="need header_footer_from"):
-        small_run(vocabulary, tmp_path, augmentation={"body_swap": 0.5})
     with pytest.raises(SettingsError, match="loss: Input should be 'token', 'all_tokens' or 'crf'"):
         small_run(vocabulary, tmp_path, loss="both")

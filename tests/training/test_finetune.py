@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from formnet.document import Document
-from formnet.errors import SettingsError
 from formnet.evaluation.counts import sum_counts
 from formnet.evaluation.evaluate import predict_and_compare
 from formnet.extraction.extractor import Extractor
@@ -135,24 +134,3 @@ def test_finetune_constant_schedule_warms_up(vocabulary: Path, tmp_path: Path) -
     history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
     rates = [entry["learning_rate"] for entry in history if "learning_rate" in entry]
     assert rates[0] < rates[-1] == run.optimization.learning_rate
-
-
-def test_finetune_invalid_header_footer_from_raises(vocabulary: Path, tmp_path: Path) -> None:
-    run = small_run(vocabulary, tmp_path, header_footer_from={"jsonl": "nobody"})
-    with pytest.raises(SettingsError, match=r"no head 'nobody'\. Use one of jsonl"):
-        finetune(run)
-    run = small_run(vocabulary, tmp_path, header_footer_from={"jsonl": "jsonl"}, label_map={"sum": "total"})
-    with pytest.raises(SettingsError, match="either jsonl has no label 'sum', or"):
-        finetune(run)
-    files = []
-    for number, label in enumerate(("total", "sum", "amount")):
-        document = words_and_boxes(str(number))
-        files.append(tmp_path / f"{number}.jsonl")
-        write([replace(document, entities=(document.entity(label, [0]),))], files[-1])
-    settings = {
-        "corpus": [f"jsonl:{file}" for file in files],
-        "header_footer_from": {"jsonl-2": "jsonl", "jsonl-3": "jsonl"},
-    }
-    run = small_run(vocabulary, tmp_path, augmentation={"body_swap": 0.5}, **settings)
-    with pytest.raises(SettingsError, match="jsonl is used for several heads"):
-        finetune(run)

@@ -87,8 +87,6 @@ class Augmentation(ReadingOrders):
     glued: Probability = 0  # probability that a document loses the spaces within its entities and other texts
     decimals: Probability = 0  # probability that a document's amounts in thousands (75,000) get decimals (75.00)
     token_mask: Probability = 0  # probability that a token is masked
-    header_footer: Probability = 0  # probability that a document gets lines from the head in `header_footer_from`
-    body_swap: Probability = 0  # probability that a document of that head is replaced by such a combination
 
     @property
     def any(self) -> bool:
@@ -136,15 +134,6 @@ class FineTuning(Run):
     epochs: int = Field(20, ge=1)
     eval_every: int = Field(1, ge=1)  # epochs
     augmentation: Augmentation = Augmentation()
-    header_footer_from: dict[str, str] = {}  # head without header and footer lines: head to take them from
-    label_map: dict[str, str] = {}  # for body_swap: label of the latter head: corresponding label of the former
-
-    @model_validator(mode="after")
-    def _header_footer_source_is_set(self) -> "FineTuning":
-        used = self.augmentation.header_footer or self.augmentation.body_swap or self.label_map
-        if used and not self.header_footer_from:
-            raise ValueError("header_footer, body_swap and label_map need header_footer_from")
-        return self
 
     @model_validator(mode="after")
     def _canonical_labels_need_crf(self) -> "FineTuning":

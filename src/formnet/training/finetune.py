@@ -23,12 +23,11 @@ from formnet.extraction.schema import Schema
 from formnet.extraction.task import label_config
 from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.configuration import Task
-from formnet.training.augmentation.header_footer import extract_header_footers
 from formnet.training.config import FineTuning
 from formnet.training.data import HeadData, label_the_rest, load_training_data
 from formnet.training.initialization import InitializedModel, initialize
 from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, compute_origin
-from formnet.training.sampling import BucketBatchSampler, DocumentDataset, HeaderFooterPool, collate_examples
+from formnet.training.sampling import BucketBatchSampler, DocumentDataset, collate_examples
 from formnet.training.trainer import (
     EvalFn,
     FormNetTrainer,
@@ -81,7 +80,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         model, tokenizer, max_batch_tokens=run.optimization.max_batch_tokens, bf16=run.optimization.bf16, schema=schema
     )
     training = [head.training for head in heads.values()]
-    dataset = DocumentDataset(training, encoders, run.augmentation, run.seed, *_header_footer_pools(run, heads))
+    dataset = DocumentDataset(training, encoders, run.augmentation, run.seed)
     rank, num_processes = process_rank(), process_count()
     lengths = [len(document) for document in dataset.encoded]
     sampler = BucketBatchSampler(lengths, run.optimization, run.epochs, run.seed, rank, num_processes)
@@ -141,38 +140,6 @@ def _print_summary(heads: Mapping[str, HeadData], initialized: InitializedModel[
         total = sum(1 for _ in initialized.model.parameters())
         new = len(initialized.new_parameters)
         print(f"{new:,} of {total:,} parameter tensors are newly initialized", file=sys.stderr)
-
-
-def _header_footer_pools(
-    run: FineTuning, heads: Mapping[str, HeadData]
-) -> tuple[dict[int, HeaderFooterPool], dict[int, HeaderFooterPool]]:
-    """Build the pools for `header_footer_from`: by the head of the documents, and by the head of the header lines."""
-    indices = {name: index for index, name in enumerate(heads)}
-    for name in (*run.header_footer_from, *run.header_footer_from.values()):
-        if name not in heads:
-            raise SettingsError(f"header_footer_from: there is no head {name!r}. Use one of {', '.join(heads)}.")
-    by_document_head, by_header_head = {}, {}
-    for head, source in run.header_footer_from.items():
-        documents = [document for document in heads[head].training if all(page.texts for page in document.pages)]
-        pool = HeaderFooterPool(documents, extract_header_footers(heads[source].training), run.label_map)
-        if not (documents and pool.header_footers):
-            raise SettingsError(
-                f"header_footer_from: {source} has no documents with header entities, or {head} has no documents with "
-                "words on every page. Remove this pair."
-            )
-        for label, document_label in run.label_map.items():
-            if label not in heads[source].scheme.entity_types or document_label not in heads[head].scheme.entity_types:
-                raise SettingsError(
-                    f"label_map: either {source} has no label {label!r}, or {head} has no label {document_label!r}. "
-                    "Check the names."
-                )
-        if indices[source] in by_header_head and run.augmentation.body_swap:
-            raise SettingsError(
-                f"header_footer_from: {source} is used for several heads, but augmentation.body_swap supports one. "
-                "Remove a pair, or set body_swap to 0."
-            )
-        by_document_head[indices[head]] = by_header_head[indices[source]] = pool
-    return by_document_head, by_header_head
 
 
 def _make_eval_fn(extractor: Extractor, held_out: Sequence[Sequence[Document]]) -> EvalFn:
