@@ -19,6 +19,8 @@ OPTIONAL = {
     "onnxscript": ("ONNX export", "pip install 'formnet[onnx]'"),
     "xlsxwriter": ("spreadsheets", "pip install 'formnet[xlsx]'"),
     "rapidfuzz": ("reference lists", "pip install 'formnet[references]'"),
+    "watchfiles": ("hot folders", "pip install 'formnet[watch]'"),
+    "mcp": ("access for agents", "pip install 'formnet[mcp]'"),
     "ray": ("bulk processing and the service", "pip install 'formnet[scale]'"),
 }
 

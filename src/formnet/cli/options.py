@@ -43,7 +43,7 @@ Ocr = Annotated[
 MinScore = Annotated[float, typer.Option(min=0, max=1, help="Confidence below which a field is marked for review.")]
 DayFirst = Annotated[
     bool | None,
-    typer.Option("--day-first/--month-first", help="How to read 03/04/2019. Default: as the model was trained."),
+    typer.Option("--day-first/--month-first", help="How to read 03/04/2019. Default: inferred from the document."),
 ]
 References = Annotated[
     list[Path] | None,

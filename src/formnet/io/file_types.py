@@ -52,6 +52,6 @@ def detect_file_type(path: Path) -> str:
     if path.name.lower().endswith(".jsonl"):
         return "jsonl"
     raise DocumentError(
-        f"{path}: unsupported file type. Supported types are PDF, image, hOCR, ALTO, PAGE XML, "
+        f"{path}: unsupported file type (judged by content). Supported types are PDF, image, hOCR, ALTO, PAGE XML, "
         "the JSON of an OCR service, and FormNet JSONL and Parquet."
     )

@@ -13,7 +13,7 @@ from paper import text_pdf
     ("name", "content", "message"),
     [
         ("empty.pdf", b"", "is empty"),
-        ("text.pdf", b"hello", "unsupported file type"),
+        ("text.pdf", b"hello", "judged by content"),
         ("cut.pdf", text_pdf()[:200], "cannot be opened as a PDF"),
         ("head.pdf", b"%PDF-1.7\n", "cannot be opened as a PDF"),
         ("cut.png", b"\x89PNG\r\n\x1a\n\0\0", "cannot be opened as an image"),

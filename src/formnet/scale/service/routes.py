@@ -57,7 +57,7 @@ ModelName = Annotated[str | None, Query(description="Name of the model. Default:
 Images = Annotated[bool, Query(description="Return an image of each page as a data URL.")]
 MinScore = Annotated[float, Query(ge=0, le=1, description="Confidence below which a field is marked for review.")]
 DayFirst = Annotated[
-    bool | None, Query(description="Read 03/04/2019 day first or month first. Default: as the model was trained.")
+    bool | None, Query(description="Read 03/04/2019 day first or month first. Default: inferred from the document.")
 ]
 
 

@@ -1,4 +1,4 @@
-"""Training-time augmentation: word-level noise, and header and footer lines swapped between documents."""
+"""Training-time augmentation: word-level noise, and amounts with decimals."""
 
 from formnet.training.augmentation.words import augment, with_decimals
 
