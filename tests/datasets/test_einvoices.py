@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from formnet.datasets.einvoices import EInvoices, read_record
+from formnet.datasets.einvoices import EInvoices, Record, label_values, read_record
+from formnet.document.builder import DocumentBuilder
 from formnet.errors import CorpusError
 
 
@@ -13,6 +14,31 @@ def test_read_record_renames_values_and_joins_addresses() -> None:
     record = read_record({"invoice": "a", "language": "de", "fields": fields, "items": items})
     assert record.fields == {"vendor.address": "Weg 1 Ulm", "invoice_number": "7", "total": "9.90"}
     assert record.items == ({"description": "Tee", "quantity": "2", "unit_price": "4.95", "total": "9.90"},)
+
+
+def test_label_values_description_of_several_lines_is_one_entity() -> None:
+    rows = [
+        (0, "Artikel", "Menge", "Betrag"),
+        (30, "Regal", "2", "12,00"),
+        (42, "Eiche"),
+        (80, "Lieferung", "1", "4,00"),
+    ]
+    cells = [(80 * column, top, text) for top, *texts in rows for column, text in enumerate(texts)]
+    builder = DocumentBuilder("invoice")
+    boxes = [[left, top, left + 40, top + 10] for left, top, _ in cells]
+    builder.add_page([text for _, _, text in cells], boxes, 300, 200)
+    items = (
+        {"description": "Regal Eiche", "quantity": "2", "total": "12.00"},
+        {"description": "Lieferung", "quantity": "1", "total": "4.00"},
+    )
+    document = label_values(builder.build(), Record("a", "de", {}, items))
+    found = [(entity.label, entity.text, entity.words) for entity in document.entities]
+    assert found[:3] == [
+        ("line_items.description", "Regal Eiche", (3, 6)),
+        ("line_items.quantity", "2", (4,)),
+        ("line_items.total", "12,00", (5,)),
+    ]
+    assert document.links == ((0, 1), (0, 2), (3, 4), (3, 5))
 
 
 def test_einvoices_missing_file_raises(tmp_path: Path) -> None:

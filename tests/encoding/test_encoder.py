@@ -48,16 +48,16 @@ def test_encoder_divides_word_boxes_by_characters(small_tokenizer: Tokenizer) ->
 
 def test_encoder_join_cells_encodes_the_lines_of_a_cell_together(small_tokenizer: Tokenizer) -> None:
     builder = DocumentBuilder("invoice")
-    boxes = [[0, 0, 30, 10], [60, 0, 90, 10], [0, 12, 30, 22]]
-    builder.add_page(["first", "9.00", "second"], boxes, 100, 100)
-    builder.add_entity("item", [0, 2])
-    builder.add_entity("price", [1])
+    boxes = [[0, 0, 30, 10], [45, 0, 55, 10], [70, 0, 90, 10], [0, 12, 30, 22]]
+    builder.add_page(["first", "1", "9.00", "second"], boxes, 100, 100)
+    builder.add_entity("item", [0, 3])
+    builder.add_entity("price", [2])
     document = builder.build()
     scheme = TagScheme.from_documents([document])
     encoded = Encoder(small_tokenizer, scheme, join_cells=True)(document)
     assert encoded.tags is not None
-    assert [scheme.names[tag] for tag in encoded.tags] == ["B-item", "E-item", "S-price"]
-    assert encoded.token_boxes[encoded.first_token, 1].tolist() == pytest.approx([0, 120, 0])
+    assert [scheme.names[tag] for tag in encoded.tags] == ["B-item", "E-item", "O", "S-price"]
+    assert encoded.token_boxes[encoded.first_token, 1].tolist() == pytest.approx([0, 120, 0, 0])
 
 
 def test_encoder_several_pages_stacks_boxes_and_separates_graphs(small_tokenizer: Tokenizer) -> None:

@@ -36,13 +36,20 @@ def test_extract_accepts_path_document_and_list(extractor: Extractor, pdf: Path)
 
 def test_extract_join_cells_reads_cells_together_and_keeps_word_numbers(extractor: Extractor) -> None:
     builder = DocumentBuilder("invoice")
-    rows = [("Item", "Price"), ("Oak", "12.00"), ("bookcase",), ("Pine", "9.00"), ("shelf",), ("Total", "21.00")]
+    rows = [
+        ("Item", "No.", "Price"),
+        ("Oak", "1", "12.00"),
+        ("bookcase",),
+        ("Pine", "2", "9.00"),
+        ("shelf",),
+        ("Total", "3", "21.00"),
+    ]
     cells = [(x, 12 * y, text) for y, row in enumerate(rows) for x, text in enumerate(row)]
     boxes = [[100 * x, y, 100 * x + 40, y + 10] for x, y, _ in cells]
-    builder.add_page([text for _, _, text in cells], boxes, 200, 100)
+    builder.add_page([text for _, _, text in cells], boxes, 300, 100)
     document = builder.build()
     joined, numbers = join_cells(document)
-    assert joined.texts[:7] == ("Item", "Price", "Oak", "bookcase", "12.00", "Pine", "shelf")
+    assert joined.texts[:9] == ("Item", "No.", "Price", "Oak", "bookcase", "1", "12.00", "Pine", "shelf")
     (expected,) = extractor.annotate([joined])
 
     reader = pickle.loads(pickle.dumps(extractor))

@@ -19,6 +19,8 @@ Order = Literal["given", "raster", "shuffled"]
 #: Gap between words of different cells, maximum gap between lines of a cell, and maximum difference between their left
 #: edges, in text heights.
 CELL_GAP, LINE_GAP, INDENT = 1.0, 0.5, 0.5
+#: Minimum cells in a row of a table. Fewer are often separate blocks of text, such as an address next to dates.
+MIN_CELLS = 3
 
 
 def reorder(document: Document, order: Order, seed: int = 0) -> Document:
@@ -52,14 +54,15 @@ def cell_order(boxes: Boxes) -> NDArray[np.intp]:
     A line continues a cell if all of its words are together, and it starts close below that cell of a row, at its left
     edge.
 
-    >>> cell_order(np.array([[0.0, 0, 30, 10], [90, 0, 99, 10], [0, 12, 20, 22], [90, 40, 99, 50]])).tolist()
-    [0, 2, 1, 3]
+    >>> row = [[0.0, 0, 30, 10], [60, 0, 69, 10], [90, 0, 99, 10]]
+    >>> cell_order(np.array([*row, [0, 12, 20, 22], [90, 40, 99, 50]])).tolist()
+    [0, 3, 1, 2, 4]
     """
     height = float(np.median(boxes[:, 3] - boxes[:, 1])) if len(boxes) else 0.0
     following: dict[int, list[int]] = {}  # last word of a cell's first line: words of its other lines
     row: list[_Cell] = []
     for line in _split_lines(boxes, CELL_GAP * height):
-        cell = _find_continued(row, line[0], height) if len(line) == 1 < len(row) else None
+        cell = _find_continued(row, line[0], height) if len(line) == 1 and len(row) >= MIN_CELLS else None
         if cell is None:
             row = line
         else:
