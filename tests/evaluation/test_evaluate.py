@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 
 from field_documents import receipt
@@ -9,9 +10,11 @@ from formnet.evaluation.evaluate import (
     EvaluationResult,
     compute_metrics,
     compute_metrics_without,
+    predict_and_compare,
     unknown_labels,
 )
 from formnet.extraction.calibration import LabelCalibration
+from formnet.extraction.extractor import Extractor
 
 
 def test_document_result_repeated_value_is_missed_once_and_found_anywhere() -> None:
@@ -57,3 +60,21 @@ def test_compute_metrics_reports_what_thresholds_accept_and_what_is_attainable()
     without = compute_metrics_without(EvaluationResult(results, scheme, calibration), {"0.9"})
     assert without["not_in_training"]["documents"] == 2
     assert without["fields"] == metrics["fields"]
+
+
+def test_predict_and_compare_join_cells_first_line_of_an_entity_is_not_correct(extractor: Extractor) -> None:
+    rows = [("item", "number", "price"), ("Oak", "1", "12.00"), ("bookcase",), ("Pine", "2", "9.00")]
+    cells = [(100 * column, 12 * row, text) for row, texts in enumerate(rows) for column, text in enumerate(texts)]
+    builder = DocumentBuilder("invoice")
+    builder.add_page([text for *_, text in cells], [[x, y, x + 40, y + 10] for x, y, _ in cells], 300, 100)
+    builder.add_entity("company", [3, 6])  # the amounts are between its words
+    reader = pickle.loads(pickle.dumps(extractor))
+    reader.model.config.task = replace(reader.model.config.get_task(), join_cells=True).to_dict()
+    evaluated = predict_and_compare(reader, [builder.build()])
+    (result,) = evaluated.documents
+    assert result.gold == [Span("company", 3, 5)]
+    assert result.predicted
+    for entity in result.predicted:
+        assert entity.text == " ".join(result.document.texts[word] for word in entity.words)
+    parts = [result.document.entity("company", words) for words in ([3], [3, 4])]
+    assert replace(result, predicted=parts).are_correct(evaluated.scheme) == [False, True]

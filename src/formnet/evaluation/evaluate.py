@@ -73,7 +73,11 @@ class EvaluationResult(NamedTuple):
 def predict_and_compare(
     extractor: Extractor, documents: Sequence[Document], head: str | None = None
 ) -> EvaluationResult:
-    """Extract entities and pair them with the gold spans; without `head`, choose the head that has the labels."""
+    """Extract entities and pair them with the gold spans; without `head`, choose the head that has the labels.
+
+    The results have the words of a document in the order in which the model reads them, so that an entity that is
+    contiguous for the model is one span.
+    """
     if head is None:
         head = extractor.head_for({entity.label for document in documents for entity in document.entities})
     scheme = extractor.heads[head]
@@ -82,16 +86,12 @@ def predict_and_compare(
         if document.annotated is not None:  # other labels cannot be judged
             predicted[i] = predicted[i].keep_labels(document.annotated)
     gold_links = extractor.link_entities(documents, head) if extractor.predicts_links(head) else [[] for _ in documents]
-    results = [
-        DocumentResult(
-            document,
-            predicted[i].entities,
-            gold_spans(document, scheme),
-            predicted[i].links,
-            [(owner, part) for owner, part, _ in gold_links[i]],
-        )
-        for i, document in enumerate(documents)
-    ]
+    results = []
+    for i, (document, numbers) in enumerate(zip(*extractor.in_reading_order(documents), strict=True)):
+        annotations = predicted[i].renumber_words(np.argsort(numbers))
+        links = [(owner, part) for owner, part, _ in gold_links[i]]
+        gold = gold_spans(document, scheme)
+        results.append(DocumentResult(document, annotations.entities, gold, annotations.links, links))
     return EvaluationResult(results, scheme, extractor.calibration(head))
 
 

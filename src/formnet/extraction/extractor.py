@@ -129,7 +129,7 @@ class Extractor(DocumentExtractor):
         """Yield each document's index and annotations as batches finish, longest documents first."""
         if head is not None and head not in self.heads:
             raise SettingsError(f"the model has no head {head!r}. Its heads are {', '.join(map(repr, self.heads))}.")
-        documents, numbers = self._in_reading_order(documents)
+        documents, numbers = self.in_reading_order(documents)
         for indices, scores in self._score_batches(documents):
             batch = [documents[i] for i in indices]
             by_head = {
@@ -146,7 +146,7 @@ class Extractor(DocumentExtractor):
                 annotations = annotations._replace(entities=values, type=types[row] if types else None)
                 yield i, annotations.renumber_words(numbers[i])
 
-    def _in_reading_order(self, documents: Sequence[Document]) -> tuple[list[Document], list[NDArray[np.intp]]]:
+    def in_reading_order(self, documents: Sequence[Document]) -> tuple[list[Document], list[NDArray[np.intp]]]:
         """Return the documents in the order in which the model reads them, and the former numbers of their words."""
         if not self.model.config.get_task().join_cells:
             return list(documents), [np.arange(document.num_words) for document in documents]
@@ -186,7 +186,7 @@ class Extractor(DocumentExtractor):
     def link_entities(self, documents: Sequence[Document], head: str) -> list[list[tuple[int, int, float]]]:
         """Predict the links between the entities that documents already have: owner, part and score."""
         links: list[list[tuple[int, int, float]]] = [[] for _ in documents]
-        documents, _ = self._in_reading_order(documents)
+        documents, _ = self.in_reading_order(documents)
         for indices, scores in self._score_batches(documents):
             for row, i in enumerate(indices):
                 links[i] = self._predict_links(head, documents[i], scores.document(row))
@@ -287,7 +287,7 @@ class Extractor(DocumentExtractor):
     def scores(self, documents: Sequence[Document]) -> list[Scores]:
         """Compute tag scores before calibration: [W, T] per document."""
         results: list[Scores] = [np.empty(0, np.float32)] * len(documents)
-        documents, numbers = self._in_reading_order(documents)
+        documents, numbers = self.in_reading_order(documents)
         for indices, scores in self._score_batches(documents):
             for i, row in zip(indices, scores.tags, strict=True):
                 results[i] = row[np.argsort(numbers[i])]
@@ -300,7 +300,7 @@ class Extractor(DocumentExtractor):
         layers = self.model.config.num_hidden_layers
         if not -layers <= layer < layers:
             raise SettingsError(f"layer {layer} is out of range: the model has {layers} layers.")
-        (document,), (numbers,) = self._in_reading_order([document])
+        (document,), (numbers,) = self.in_reading_order([document])
         encoded = self.encoder(document)
         weights = self.model.formnet.attention_weights(layer % layers, **self._collate([encoded]))[0].cpu().numpy()
         # Average over the tokens of the attending word, sum over those of the attended one.
