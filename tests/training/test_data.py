@@ -264,3 +264,26 @@ def test_read_again_documents_without_values_or_with_equal_ids_raise(tmp_path: P
     document = replace(one_page("a", "total"), fields={"total": "9.00"})
     with pytest.raises(SettingsError, match="several documents have the same ID"):
         read_again([document, document], readings)
+
+
+def test_label_the_rest_does_not_move_label_onto_another(vocabulary: Path, tmp_path: Path) -> None:
+    (invoice,) = read(ROOT / "examples/invoice.pdf")
+    taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
+    name = next(entity for entity in taught.entities if entity.label == "vendor.name")
+    builder = DocumentBuilder("a")
+    page = invoice.pages[0]
+    words = [invoice.texts[word] for word in name.words]
+    boxes = [(page.boxes[word] + [0, 60, 0, 60]).tolist() for word in range(-len(words), 0)]
+    builder.add_page([*page.texts, *words], [*page.boxes.tolist(), *boxes], page.width, page.height)
+    document = builder.build()
+    own = [*range(invoice.num_words, document.num_words)]
+    address = document.entity("vendor.address", [*name.words, name.words[-1] + 1])
+    document = replace(document, entities=(document.entity("vendor.name", own), address))
+    corpus = write_corpus(tmp_path, "a", document)
+    settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
+    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
+    label_the_rest(head)
+    (labeled,) = head.training
+    assert [entity.words for entity in labeled.entities if entity.label == "vendor.name"] == [tuple(own)]
+    words_of = [word for entity in labeled.entities for word in entity.words]
+    assert len(words_of) == len(set(words_of))

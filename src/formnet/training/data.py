@@ -129,7 +129,10 @@ def _complete(document: Document, predicted: Document) -> Document:
     A keyed-in value may be printed several times, as the total is in the line of the payment; where the prediction has
     the same value and label, it decides which of them is labeled.
     """
-    entities = [_same_value(entity, predicted.entities) or entity for entity in document.entities]
+    entities = list(document.entities)
+    for number, entity in enumerate(entities):
+        others = {word for i, other in enumerate(entities) if i != number for word in other.words}
+        entities[number] = _same_value(entity, [e for e in predicted.entities if others.isdisjoint(e.words)]) or entity
     taken = {word for entity in entities for word in entity.words}
     numbers: dict[int, int] = {}
     for number, entity in enumerate(predicted.entities):

@@ -26,6 +26,7 @@ _CHANGEABLE = ("output", "save_minutes", "keep_checkpoints", "threads")
 _ORIGIN_CHANGES = {
     "documents": "other documents or labels",
     "start": "another initial checkpoint",
+    "teachers": "other teachers",
     "processes": "another number of processes",
 }
 _REMEDY = "Choose another output, or start over: formnet train --no-resume, or remove the folder."
@@ -94,7 +95,7 @@ Origin = dict[str, str | int]
 
 
 def compute_origin(init: InitConfig, heads: Mapping[str, HeadData]) -> Origin:
-    """Compute hashes of the labeled documents and of the initial checkpoint."""
+    """Compute hashes of the labeled documents, of the initial checkpoint and of the teachers."""
     digest = sha256()
     for name, head in heads.items():
         for split, documents in (("training", head.training), ("held out", head.held_out)):
@@ -102,13 +103,23 @@ def compute_origin(init: InitConfig, heads: Mapping[str, HeadData]) -> Origin:
                 digest.update(_serialize(name, split, document))
                 digest.update(document.boxes.tobytes())
     origin: Origin = {"documents": digest.hexdigest()}
-    # A finished run can be loaded without its initial checkpoint.
-    with suppress(SettingsError):
-        weights = None if init.checkpoint is None else find_weights(find_model(init.checkpoint))
-        if weights is not None:
-            with weights.open("rb") as file:
-                origin["start"] = file_digest(file, "sha256").hexdigest()
+    # A finished run can be loaded without its initial checkpoint and teachers.
+    teachers = sorted({teacher for head in heads.values() for teacher in head.taught})
+    for name, models in (("start", [init.checkpoint] if init.checkpoint else []), ("teachers", teachers)):
+        with suppress(SettingsError):
+            hashes = [_hash_weights(model) for model in models]
+            if any(hashes):
+                origin[name] = " ".join(hashes)
     return origin
+
+
+def _hash_weights(model: Path) -> str:
+    """Hash the weights of a model; empty if the folder has none."""
+    weights = find_weights(find_model(model))
+    if weights is None:
+        return ""
+    with weights.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _serialize(head: str, split: str, document: Document) -> bytes:
