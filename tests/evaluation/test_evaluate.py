@@ -11,8 +11,10 @@ from formnet.evaluation.evaluate import (
     compute_metrics,
     compute_metrics_without,
     predict_and_compare,
+    structure_metrics,
     unknown_labels,
 )
+from formnet.evaluation.trees import cord_schema
 from formnet.extraction.calibration import LabelCalibration
 from formnet.extraction.extractor import Extractor
 
@@ -60,6 +62,23 @@ def test_compute_metrics_reports_what_thresholds_accept_and_what_is_attainable()
     without = compute_metrics_without(EvaluationResult(results, scheme, calibration), {"0.9"})
     assert without["not_in_training"]["documents"] == 2
     assert without["fields"] == metrics["fields"]
+
+
+def test_structure_metrics_trees_are_of_documents_with_labels_of_cord_only() -> None:
+    builder = DocumentBuilder("a")
+    builder.add_page(list("ab"), [[i, 0, i + 1, 1] for i in range(2)], 2, 1)
+    builder.add_entity("menu.nm", [0])
+    builder.add_entity("menu.price", [1])
+    document = replace(builder.build(), links=((0, 1),))
+    labels = frozenset(cord_schema({}).by_label)
+    cord, other = (replace(document, annotated=annotated) for annotated in (labels, frozenset({"menu.nm"})))
+    right = DocumentResult(cord, document.entities, [], document.links, document.links)
+    wrong = DocumentResult(other, [], [])
+    scheme = TagScheme((*sorted(labels), "company"))
+    metrics = structure_metrics([wrong, right], scheme)
+    assert metrics["trees"]["nted"] == metrics["trees"]["item_f1"] == 1
+    assert metrics["links"]["f1"] < 1
+    assert "trees" not in structure_metrics([wrong], scheme)
 
 
 def test_predict_and_compare_join_cells_first_line_of_an_entity_is_not_correct(extractor: Extractor) -> None:

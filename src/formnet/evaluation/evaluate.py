@@ -158,14 +158,18 @@ def compute_metrics(
 
 
 def structure_metrics(results: Sequence[DocumentResult], scheme: TagScheme) -> dict[str, Any]:
-    """Score links between predicted and between labeled entities, and trees if the labels are those of CORD."""
+    """Score links between predicted and between labeled entities, and trees of documents with the labels of CORD."""
     metrics: dict[str, Any] = {
         "links": score_links((r.document, r.predicted, r.links) for r in results),
         "links_entities_given": score_links((r.document, r.document.entities, r.gold_links) for r in results),
     }
-    annotated = next((r.document.annotated for r in results if r.document.annotated is not None), scheme.entity_types)
-    schema = find_cord_schema(annotated)
+    by_labels = {
+        labels: find_cord_schema(scheme.entity_types if labels is None else labels)
+        for labels in {r.document.annotated for r in results}
+    }
+    schema = next(filter(None, by_labels.values()), None)
     if schema is not None:
+        results = [r for r in results if by_labels[r.document.annotated] is not None]
         rule = [links_by_position(r.document, r.document.entities, schema) for r in results]
         metrics["rule_entities_given"] = score_links(
             (r.document, r.document.entities, links) for r, links in zip(results, rule, strict=True)
