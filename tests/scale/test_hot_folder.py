@@ -40,7 +40,9 @@ def extract(path: Path) -> list[DocumentOutput]:
     return [make_output(path.name)]
 
 
-def run(folder: HotFolder, table: watch_module.TableFormat = "csv") -> list[tuple[str, str]]:
+def run(
+    folder: HotFolder, table: watch_module.TableFormat = "csv", extract: watch_module.ExtractFunction = extract
+) -> list[tuple[str, str]]:
     reported: list[tuple[str, str]] = []
     with folder.lock():
         tables = Tables(folder, SCHEMA, table)
@@ -96,6 +98,18 @@ def test_watch_moves_files_and_writes_tables(tmp_path: Path) -> None:
     (data,) = json.loads((folder.outbox / "a.pdf.json").read_text())
     assert (data["document"], data["fields"]["total"]["value"]) == ("a.pdf", 9.5)
     assert (rows(folder), rows(folder, "items.csv")) == (["a.pdf"], ["a.pdf", "a.pdf"])
+
+
+def test_watch_once_waits_for_file_that_comes_meanwhile(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path)
+    (folder.inbox / "a.pdf").write_text("x")
+
+    def slow(path: Path) -> list[DocumentOutput]:
+        if path.name == "a.pdf":
+            (folder.inbox / "b.pdf").write_text("x")
+        return extract(path)
+
+    assert [name for name, _ in run(folder, extract=slow)] == ["a.pdf", "b.pdf"]
 
 
 @pytest.mark.parametrize("step", ["before the result", "after the result", "in the middle of a row"])
@@ -226,6 +240,7 @@ def test_watch_stopped_while_reading_leaves_file_for_next_start(tmp_path: Path) 
     with folder.lock():
         watch(folder, Tables(folder, SCHEMA, "csv"), interrupted, lambda *_: None, stop)
     assert [path.name for path in folder.find_unfinished()] == ["a.pdf"]
+    assert folder.count_attempt(folder.working / "a.pdf") == 1
     assert run(make_folder(tmp_path)) == [("a.pdf", "1 document")]
 
 
@@ -234,4 +249,5 @@ def test_read_results_skips_other_files_while_running(tmp_path: Path) -> None:
     (folder.inbox / "a.pdf").write_text("x")
     run(folder)
     (folder.outbox / "other.json").write_text('[{"a": 1}]')
+    (folder.outbox / "removed.json").symlink_to(tmp_path / "removed")
     assert [output.document for output in folder.read_results(skip_others=True)] == ["a.pdf"]

@@ -12,7 +12,7 @@ class ExtractionOptions:
     """How extracted values are normalized, and which are marked for review."""
 
     min_score: float = 0.0  # entities with a lower score are marked for review
-    day_first: bool | None = None  # how 03/04/2019 is read; None: as the model was trained
+    day_first: bool | None = None  # how 03/04/2019 is read; None: inferred from the document
 
     def apply(self, entity: Entity, field: FieldSchema | None = None) -> Entity:
         """Normalize an entity's value, as its field in the schema or else its label says; decide if it needs review."""

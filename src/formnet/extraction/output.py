@@ -50,7 +50,7 @@ class DocumentOutput(BaseModel):
     document: str
     currency: str | None = Field(None, description="The currency printed most often, as an ISO 4217 code.")
     date_order: Literal["day_first", "month_first"] | None = Field(
-        None, description="How the document writes dates, if its other dates, addresses or currency tell."
+        None, description="Order of day and month, inferred from other dates, addresses, phone numbers or the currency."
     )
     type: str | None = Field(None, description="The recognized type of the document, named after the model for it.")
     type_score: Share | None = Field(None, description="Probability of that type.")

@@ -28,6 +28,8 @@ BOX_UNITS = 1000.0
 class FormNetProcessor:
     """Prepares documents for the model: words with boxes between 0 and 1000, or images that an OCR engine reads.
 
+    Words are encoded in the given order, also for a model with `join_cells`.
+
     >>> processor = FormNetProcessor.from_pretrained("receipts")
     >>> inputs = processor(words=["Total", "9.00"], boxes=[[100, 100, 200, 120], [300, 100, 400, 120]])
     >>> inputs["first_token"].shape

@@ -151,6 +151,10 @@ class HotFolder:
         file.write_text(str(attempts))
         return attempts
 
+    def forget_attempts(self, path: Path) -> None:
+        """Forget how many times a claimed file has been processed."""
+        self._attempts_file(path).unlink(missing_ok=True)
+
     def _attempts_file(self, path: Path) -> Path:
         return self.working / f".{path.name}.attempts"
 
@@ -166,9 +170,11 @@ class HotFolder:
 
     def read_results(self, *, skip_others: bool = False) -> Iterator[DocumentOutput]:
         """Yield the documents of all results, oldest first; other JSON files are skipped or raise `SettingsError`."""
-        with suppress(FileNotFoundError):
-            times = [(file.stat().st_mtime_ns, file) for file in self.outbox.glob("*.json")]
-            yield from self._parse_results([file for _, file in sorted(times)], skip_others=skip_others)
+        times = []
+        for file in self.outbox.glob("*.json"):
+            with suppress(FileNotFoundError):  # a consumer took it away
+                times.append((file.stat().st_mtime_ns, file))
+        yield from self._parse_results([file for _, file in sorted(times)], skip_others=skip_others)
 
     def _parse_results(self, files: Sequence[Path], *, skip_others: bool) -> Iterator[DocumentOutput]:
         for file in files:
@@ -199,7 +205,7 @@ class HotFolder:
     def _move(self, path: Path, folder: Path) -> Path:
         target = folder / path.name
         path.replace(target)
-        self._attempts_file(path).unlink(missing_ok=True)
+        self.forget_attempts(path)
         return target
 
 

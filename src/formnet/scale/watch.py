@@ -1,7 +1,7 @@
 """Watch a hot folder: extract the fields of new files, and keep tables of all results."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
 from typing import Literal, TextIO
@@ -113,7 +113,8 @@ def watch(
             else:
                 _process(folder, tables, path, extract, report, stop)
         for _ in _changes(folder.inbox, stop, poll=poll):
-            for path in folder.find_ready():
+            ready = folder.find_ready()
+            for path in ready:
                 if stop.is_set():
                     return
                 try:
@@ -124,7 +125,7 @@ def watch(
                 if claimed is not None:
                     _process(folder, tables, claimed, extract, report, stop)
             tables.flush()
-            if once and folder.is_idle:
+            if once and not ready and folder.is_idle:  # others may have come while these were processed
                 return
     finally:
         tables.close()
@@ -134,17 +135,21 @@ def _changes(inbox: Path, stop: Event, *, poll: bool) -> Iterator[object]:
     """Yield when files change, and otherwise twice per second, because a file is ready some time after its change."""
     from watchfiles import watch as watch_files
 
-    yield from watch_files(
-        inbox,
-        watch_filter=None,
-        debounce=_LOOK_MS,
-        rust_timeout=_LOOK_MS,
-        yield_on_timeout=True,
-        stop_event=stop,
-        recursive=False,
-        force_polling=poll or None,
-        raise_interrupt=False,
-    )
+    while not stop.is_set():
+        with suppress(RuntimeError):  # watchfiles cannot report names that are not valid UTF-8
+            yield from watch_files(
+                inbox,
+                watch_filter=None,
+                debounce=_LOOK_MS,
+                rust_timeout=_LOOK_MS,
+                yield_on_timeout=True,
+                stop_event=stop,
+                recursive=False,
+                force_polling=poll or None,
+                raise_interrupt=False,
+            )
+        yield None
+        stop.wait(_LOOK_MS / 1000)
 
 
 def _process(
@@ -159,6 +164,7 @@ def _process(
         outputs = extract(path)
     except (FormNetError, OSError, MemoryError) as error:
         if stop.is_set():  # what ends this process may have ended the one that reads files; the next start continues
+            folder.forget_attempts(path)
             return
         reason = str(error) or "reading it takes more memory than is available."
         reason = reason.replace(str(path), path.name)
