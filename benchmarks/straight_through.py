@@ -1,4 +1,4 @@
-"""Documents that need no person: thresholds from cross-fitted documents, applied to test documents."""
+"""Documents that need no review: thresholds from held-out documents, applied to test documents."""
 
 import json
 from collections.abc import Sequence
@@ -33,7 +33,8 @@ def benchmark(model: str, record_file: Path, tests: Sequence[str]) -> dict[str, 
                 f"{record_file}: has no outcomes of documents. Run formnet calibrate with another --out."
             )
         evaluated = predict_and_compare(extractor, documents, head)
-        outcomes = collect_documents(evaluated, list(extractor.annotate(documents)), extractor.schema)
+        annotated = extractor.annotate(result.document for result in evaluated.documents)
+        outcomes = collect_documents(evaluated, list(annotated), extractor.schema)
         scores = straight_through(held_out, outcomes, calibration[head])
         corpora[test] = {"folds": sum("by_document" in fold for fold in folds), **scores}
     return {"model": model, "number_of_folds": record["number_of_folds"], "corpora": corpora}

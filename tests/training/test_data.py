@@ -184,7 +184,10 @@ def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_
     settings = {"labels": "canonical", "loss": "crf", "held_out": 0.5, "teachers": {"jsonl": "invoices"}}
     (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
     assert all(len(document.entities) == 2 for document in head.training)
+    assert "vendor.name" not in head.scheme.entity_types
     label_the_rest(head)
+    assert head.scheme.entity_types[:2] == ("due_date", "invoice_number")
+    assert {"vendor.name", "line_items.total"} <= {*head.scheme.entity_types}
     assert head.training
     for document in head.training:
         labels = [entity.label for entity in document.entities]
@@ -209,12 +212,28 @@ def test_label_the_rest_moves_label_to_the_occurrence_that_the_teacher_finds(voc
     amount = invoice.texts[total.words[-1]]
     builder.add_page([*page.texts, amount], [*page.boxes.tolist(), last.tolist()], page.width, page.height)
     paid = builder.build()
-    paid = replace(paid, entities=(paid.entity("total", [paid.num_words - 1]),))
+    paid = replace(paid, entities=(paid.entity("total", [paid.num_words - 1]),), fields={"total": amount})
     corpus = write_corpus(tmp_path, "a", paid)
+    last_word = (paid.num_words - 1,)
+    by_position = write_corpus(tmp_path, "b", replace(paid, fields={}))
     settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
     (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
     label_the_rest(head)
     assert [entity.words for entity in head.training[0].entities if entity.label == "total"] == [total.words]
+    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=by_position, **settings)).values()
+    label_the_rest(head)
+    assert [entity.words for entity in head.training[0].entities if entity.label == "total"] == [last_word]
+
+
+def test_load_training_data_settings_of_unknown_kinds_raise(vocabulary: Path, tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path, "a", one_page("a", "total"))
+    settings = {"corpus": corpus, "labels": "canonical", "loss": "crf"}
+    with pytest.raises(SettingsError, match=r"teachers: no corpus is of kind 'sorie'\. Kinds: jsonl"):
+        load_training_data(small_run(vocabulary, tmp_path, **settings, teachers={"sorie": "invoices"}))
+    with pytest.raises(SettingsError, match="fully_labeled has 'jsonl', too"):
+        load_training_data(
+            small_run(vocabulary, tmp_path, **settings, teachers={"jsonl": "invoices"}, fully_labeled=["jsonl"])
+        )
 
 
 def test_fine_tuning_settings_canonical_labels_without_crf_raise(vocabulary: Path, tmp_path: Path) -> None:
@@ -279,6 +298,9 @@ def test_label_the_rest_does_not_move_label_onto_another(vocabulary: Path, tmp_p
     own = [*range(invoice.num_words, document.num_words)]
     address = document.entity("vendor.address", [*name.words, name.words[-1] + 1])
     document = replace(document, entities=(document.entity("vendor.name", own), address))
+    document = replace(document, fields={"vendor.name": " ".join(words)})
+    again = next(Extractor.from_pretrained("invoices").annotate([document]))
+    assert name.words in [entity.words for entity in again.entities if entity.label == "vendor.name"]
     corpus = write_corpus(tmp_path, "a", document)
     settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
     (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()

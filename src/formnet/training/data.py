@@ -35,6 +35,7 @@ class HeadData:
 
 def load_training_data(run: FineTuning) -> dict[str, HeadData]:
     """Load a run's documents per head; corpora with the same tags share a head, named after the first of them."""
+    _check_kinds(run)
     heads: dict[str, HeadData] = {}
     for spec in run.corpus:
         corpus_data = _load_corpus(run, spec)
@@ -42,7 +43,7 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
         if run.labels == "canonical" and run.held_out and not _has_validation(run, spec):
             corpus_data.training, corpus_data.held_out = hold_out(corpus_data.training, run.held_out, run.held_out_fold)
         if (teacher := run.teachers.get(parse_spec(spec)[0])) is not None:
-            corpus_data.taught = {teacher: corpus_data.training}
+            corpus_data.taught = {teacher: list(corpus_data.training)}
         if shared is None:
             heads[_head_name(parse_spec(spec)[0], heads)] = corpus_data
         else:
@@ -75,6 +76,18 @@ def load_training_data(run: FineTuning) -> dict[str, HeadData]:
     if run.documents is not None:
         _limit_training_documents(heads, run.documents)
     return heads
+
+
+def _check_kinds(run: FineTuning) -> None:
+    """Raise if a setting by kind of corpus names a kind that is not among the corpora."""
+    kinds = {parse_spec(spec)[0] for spec in (*run.corpus, *run.validation)}
+    for name in ("readings", "teachers", "fully_labeled"):
+        if unknown := sorted({*getattr(run, name)} - kinds):
+            raise SettingsError(
+                f"{name}: no corpus is of kind {unknown[0]!r}. Their kinds: {', '.join(sorted(kinds))}."
+            )
+    if both := sorted({*run.teachers} & {*run.fully_labeled}):
+        raise SettingsError(f"teachers: fully_labeled has {both[0]!r}, too, so there are no labels to add. Remove one.")
 
 
 def _shares_head(run: FineTuning, scheme: TagScheme, other: TagScheme) -> bool:
@@ -113,14 +126,17 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
 def label_the_rest(head: HeadData) -> None:
     """Add the predictions of teachers to training documents, for labels that their corpus lacks.
 
-    Words with a label of the corpus keep it. Held-out documents keep the labels of the corpus only.
+    The head gets these labels. Words with a label of the corpus keep it, except that a teacher chooses between
+    occurrences of a keyed-in value. Held-out documents keep the labels of the corpus only.
     """
     completed: dict[int, Document] = {}
     for teacher, documents in head.taught.items():
         predictions = Extractor.from_pretrained(teacher).annotate(documents)
-        completed |= {id(own): _complete(own, taught) for own, taught in zip(documents, predictions, strict=True)}
+        for own, predicted in zip(documents, predictions, strict=True):
+            completed[id(own)] = _complete(own, predicted)
     head.training = [completed.get(id(document), document) for document in head.training]
-    head.readings = [completed.get(id(document), document) for document in head.readings]
+    labels = {entity.label for document in completed.values() for entity in document.entities}
+    head.scheme = _union(head.scheme, TagScheme(tuple(sorted(labels))))
 
 
 def _complete(document: Document, predicted: Document) -> Document:
@@ -131,12 +147,15 @@ def _complete(document: Document, predicted: Document) -> Document:
     """
     entities = list(document.entities)
     for number, entity in enumerate(entities):
+        if entity.label not in document.fields:
+            continue
         others = {word for i, other in enumerate(entities) if i != number for word in other.words}
         entities[number] = _same_value(entity, [e for e in predicted.entities if others.isdisjoint(e.words)]) or entity
     taken = {word for entity in entities for word in entity.words}
     numbers: dict[int, int] = {}
     for number, entity in enumerate(predicted.entities):
         if entity.label not in (document.annotated or ()) and taken.isdisjoint(entity.words):
+            taken.update(entity.words)
             numbers[number] = len(entities)
             entities.append(entity)
     links = ((numbers[a], numbers[b]) for a, b in predicted.links if a in numbers and b in numbers)

@@ -151,6 +151,7 @@ def _make_eval_fn(extractor: Extractor, held_out: Sequence[Sequence[Document]]) 
         for head, documents in parts:
             evaluated = predict_and_compare(extractor, documents, head)
             if any(document.fields for document in documents):
+                documents = [result.document for result in evaluated.documents]  # in the order of the predictions
                 predicted = [result.predicted for result in evaluated.documents]
                 counts += field_counts(documents, predicted, evaluated.scheme.entity_types).by_document
             else:

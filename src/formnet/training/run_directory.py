@@ -123,5 +123,6 @@ def _hash_weights(model: Path) -> str:
 
 
 def _serialize(head: str, split: str, document: Document) -> bytes:
-    entities = [(entity.label, entity.words) for entity in document.entities]
-    return json.dumps([head, split, document.id, document.texts, entities, document.fields]).encode()
+    entities = [(entity.label, entity.words, entity.key_words) for entity in document.entities]
+    parts = [head, split, document.id, document.texts, entities, sorted(document.links), document.fields]
+    return json.dumps(parts).encode()

@@ -18,6 +18,7 @@ from formnet.extraction.extractor import Extractor
 from formnet.extraction.schema import Schema
 from formnet.io.readers import read
 from formnet.io.writers import write
+from formnet.training.data import load_training_data
 from formnet.training.experiments.cross_fit import HeadOutcomes, evaluate_methods, fit_all, fold_run, read_outcomes
 from small_runs import EXAMPLES, SMALL_MODEL, small_run
 
@@ -56,11 +57,18 @@ def test_fit_all_uses_every_fold() -> None:
 
 
 def test_fold_run_folds_hold_out_every_document_once(vocabulary: Path, tmp_path: Path) -> None:
-    run = small_run(vocabulary, tmp_path, validation="jsonl:nothing", held_out=0.1)
+    corpus = tmp_path / "corpus.jsonl"
+    examples = list(read(EXAMPLES))
+    write([replace(examples[i % 2], id=f"copy {i}") for i in range(12)], corpus)
+    run = small_run(vocabulary, tmp_path, corpus=f"jsonl:{corpus}", validation="jsonl:nothing", held_out=0.1)
     folds = [fold_run(run, fold, 3) for fold in range(3)]
     assert [fold.held_out_fold for fold in folds] == [0, 1, 2]
     assert len({fold.output for fold in folds}) == 3
     assert all(fold.validation == () for fold in folds)
+    held_out = [
+        document.id for fold in folds for head in load_training_data(fold).values() for document in head.held_out
+    ]
+    assert sorted(held_out) == sorted(f"copy {i}" for i in range(12))
 
 
 @pytest.mark.training

@@ -71,7 +71,8 @@ def score_held_out(extractor: Extractor, run: FineTuning, schema: Schema | None)
             },
         }
         if schema is not None:
-            outcomes = collect_documents(evaluated, list(extractor.annotate(data.held_out)), schema)
+            annotated = extractor.annotate(result.document for result in evaluated.documents)
+            outcomes = collect_documents(evaluated, list(annotated), schema)
             result["heads"][head]["by_document"] = [outcome.to_json() for outcome in outcomes]
     return result
 
