@@ -1,7 +1,7 @@
 """Scores, F1 and speed of the model as ONNX, in full precision and int8, compared with torch."""
 
 import shutil
-from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from formnet.document import Document
+from formnet.datasets import open_corpus_for
+from formnet.datasets.alignment import with_entities
 from formnet.evaluation.evaluate import compute_metrics, predict_and_compare
 from formnet.extraction.extractor import Extractor, Scores
 from formnet.modeling.onnx import ONNX_NAME, OnnxModel, export_onnx, quantize
 
 
-def benchmark(model: str, documents: Sequence[Document], repeats: int = 3) -> dict[str, Any]:
+def benchmark(model: str, corpus: str, count: int, repeats: int = 3) -> dict[str, Any]:
     """Export the model, and score the same labeled documents with each engine alternately."""
     torch_extractor = Extractor.from_pretrained(model)
+    documents = with_entities(islice(open_corpus_for(torch_extractor.labels, corpus), count))
     assert not isinstance(torch_extractor.model, OnnxModel)
     with TemporaryDirectory(prefix="formnet-") as folder:
         full, int8 = Path(folder) / "full", Path(folder) / "int8"

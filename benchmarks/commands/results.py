@@ -32,7 +32,7 @@ def reference_lists(
     model: Model,
     known: Annotated[str, typer.Argument(metavar="KNOWN", help="Corpus whose values form the reference list.")],
     corpus: TestCorpus,
-    field: Annotated[str, typer.Option(help="The field to match.")] = "company",
+    field: Annotated[str, typer.Option(help="The field to match.")] = "merchant.name",
     readings: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Words of its images, as formnet data read writes.")
     ] = None,
@@ -138,7 +138,7 @@ def graph_use(
 ) -> None:
     """Score models with their graph as it is and edited, to see what they use it for."""
     configure_runtime()
-    from formnet.datasets import open_corpus
+    from formnet.datasets import open_corpus_for
     from formnet.datasets.alignment import with_entities
     from formnet.evaluation.graph_use import graph_use as measure
     from formnet.extraction.extractor import Extractor
@@ -146,8 +146,9 @@ def graph_use(
     rows = []
     for pair in pairs:
         model, _, corpus = pair.partition("=")
-        documents = with_entities(open_corpus(corpus))
-        f1 = measure(Extractor.from_pretrained(model), documents)
+        extractor = Extractor.from_pretrained(model)
+        documents = with_entities(open_corpus_for(extractor.labels, corpus))
+        f1 = measure(extractor, documents)
         rows.append({"model": model, "corpus": corpus, "documents": len(documents), "f1": f1})
     result = {"rows": rows}
     write_results(result, out)

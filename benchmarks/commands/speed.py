@@ -199,9 +199,8 @@ def export(
     """Compare the model as ONNX, in full precision and int8, with torch: scores, F1 and speed."""
     configure_runtime()
     from benchmarks.export import benchmark
-    from formnet.datasets.alignment import with_entities
 
-    result = benchmark(model, with_entities(first_documents(corpus, documents)), repeats)
+    result = benchmark(model, corpus, documents, repeats)
     if as_json:
         print_json(result, model=model, corpus=corpus, documents=documents, repeats=repeats)
         return
