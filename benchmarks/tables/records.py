@@ -89,7 +89,7 @@ def invoices_overview(records: dict[str, dict[str, Any]]) -> str:
 def elsewhere(records: dict[str, dict[str, Any]]) -> str:
     """Tabulate the shipped models on documents from sources that they were not trained on."""
     photos, lines, real = records["receipts-us"], records["wildreceipt"], records["invoices-real"]["collections"]
-    rows = [("model", "documents", "words", "F1")]
+    rows: list[tuple[str, ...]] = [("model", "documents", "words", "F1 by field", "F1 of all header fields", "before")]
     for model, name, part, words in (
         ("receipts", "photos of US receipts", photos, photos["engine"]),
         ("receipts", "receipts of WildReceipt", lines, "lines of the corpus"),
@@ -101,7 +101,9 @@ def elsewhere(records: dict[str, dict[str, Any]]) -> str:
         if part.get("items") and part.get("has_links", True):
             f1s["complete items"] = part["items"]["f1"]
         scores = ", ".join(f"{field} {100 * f1:.1f}" for field, f1 in f1s.items())
-        rows.append((f"`{model}`", f"{part['documents']:,} {name}", words, scores))
+        before = part.get("before")
+        overall = (f"{100 * part['f1']:.1f}", f"{100 * before['f1']:.1f}" if before else "")
+        rows.append((f"`{model}`", f"{part['documents']:,} {name}", words, scores, *overall))
     return table(rows)
 
 

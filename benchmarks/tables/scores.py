@@ -203,7 +203,7 @@ def share(proportion: dict[str, Any]) -> str:
 
 #: Results of the shipped models: model, corpus, fields.
 SHIPPED = {
-    "receipts-sroie": ("receipts", "SROIE", "company, date, address, total"),
+    "receipts-sroie": ("receipts", "SROIE", "merchant, address, date, total"),
     "receipts-cord": ("receipts", "CORD", "items, prices, totals: 30 labels"),
 }
 

@@ -14,13 +14,13 @@ def receipt(company: str, printed: str | None = None) -> Document:
             texts.append(word)
             boxes.append((20 + 70 * column, 20 + 30 * row, 80 + 70 * column, 40 + 30 * row))
     builder.add_page(texts, boxes, 600, 800)
-    return builder.build({"company": company})
+    return builder.build({"merchant.name": company})
 
 
 def test_reference_list_corrects_a_listed_company_and_leaves_others() -> None:
     known = [receipt("KEDAI KOPI MELUR SDN BHD"), receipt("PERNIAGAAN ZHENG HUI")]
     test = [receipt("KEDAI KOPI MELUR SDN BHD", "KEDAI KUPI MELUR SDN BHD"), receipt("SYARIKAT MAJU JAYA SDN BHD")]
-    result = benchmark(Extractor.from_pretrained("receipts"), known, test, "company")
+    result = benchmark(Extractor.from_pretrained("receipts"), known, test, "merchant.name")
     assert result["entries"] == 2
     assert (result["listed"]["correct"]["right"], result["listed"]["correct_with_list"]["right"]) == (0, 1)
     assert result["not_listed"]["matched"]["right"] == 0

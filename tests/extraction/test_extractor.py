@@ -1,5 +1,6 @@
 import json
 import pickle
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -140,8 +141,14 @@ def test_entities_unknown_head_raises(extractor: Extractor, pdf: Path) -> None:
         extractor.entities([read_one(pdf)], "typo")
 
 
-def test_options_day_first_comes_from_model_or_argument(extractor: Extractor, model: Path, pdf: Path) -> None:
-    assert Extractor.from_pretrained("receipts").options.day_first
+def test_options_day_first_comes_from_model_or_argument(
+    extractor: Extractor, model: Path, pdf: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(model, tmp_path, dirs_exist_ok=True)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["task"]["day_first"] = True
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert Extractor.from_pretrained(tmp_path).options.day_first
     assert extractor.options.day_first is None
     day_first = Extractor.from_pretrained(model, day_first=True)
     assert day_first.options.day_first is True

@@ -194,7 +194,7 @@ def test_from_pretrained_int8_folder_is_the_model_that_the_extractor_loads() -> 
     model = AutoModelForTokenClassification.from_pretrained(folder)
     assert model.state_dict().keys() == expected.keys()
     assert all(torch.equal(tensor, expected[name]) for name, tensor in model.state_dict().items())
-    assert model.config.get_task().heads
+    assert model.config.get_task().calibration
     assert not model.training
 
 

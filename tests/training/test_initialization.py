@@ -53,20 +53,20 @@ def test_initialize_invalid_overrides_raises(vocabulary: Path) -> None:
 
 @pytest.mark.slow
 def test_initialize_checkpoint_copies_classifier_rows_of_same_tags() -> None:
-    types = ("address", "company", "tip", "total")
+    types = ("merchant.address", "merchant.name", "salary", "total")
     checkpoint = InitConfig(checkpoint=Path("receipts"))
     model = initialize_classifier(checkpoint, **label_config({"": TagScheme(types)})).model
     pretrained = Extractor.from_pretrained("receipts").model
     assert isinstance(pretrained, FormNetForTokenClassification)
-    for name in ("O", "B-total", "S-company"):
-        row = pretrained.config.label2id[f"sroie/{name}"]
+    for name in ("O", "B-total", "S-merchant.name"):
+        row = pretrained.config.label2id[name]
         own_row = model.config.label2id[name]
         assert torch.equal(model.classifier.weight[own_row], pretrained.classifier.weight[row])
-    heads = {"values": TagScheme(types), "lines": TagScheme(("tip",))}
+    heads = {"values": TagScheme(types), "lines": TagScheme(("salary",))}
     model = initialize_classifier(checkpoint, **label_config(heads)).model
-    own_row, row = model.config.label2id["values/B-total"], pretrained.config.label2id["sroie/B-total"]
+    own_row, row = model.config.label2id["values/B-total"], pretrained.config.label2id["B-total"]
     assert torch.equal(model.classifier.weight[own_row], pretrained.classifier.weight[row])
-    unrelated = initialize_classifier(checkpoint, **label_config({"": TagScheme(("tip",))}))
+    unrelated = initialize_classifier(checkpoint, **label_config({"": TagScheme(("salary",))}))
     assert {"classifier.weight", "classifier.bias"} <= unrelated.new_parameters
 
 

@@ -49,7 +49,7 @@ def test_replica_auto_chooses_a_model_per_document() -> None:
     assert isinstance(receipt, Annotations)
     assert isinstance(invoice, Annotations)
     assert (receipt.type.name, invoice.type.name) == ("receipts", "invoices")
-    assert {"menu.nm", "vendor.name"} <= set(chooser.describe().labels)
+    assert {"line_items.description", "vendor.name"} <= set(chooser.describe().labels)
     assert chooser.describe().schema == load_schema("auto")
 
 
