@@ -83,9 +83,7 @@ def _check_kinds(run: FineTuning) -> None:
     kinds = {parse_spec(spec)[0] for spec in (*run.corpus, *run.validation)}
     for name in ("readings", "teachers", "fully_labeled"):
         if unknown := sorted({*getattr(run, name)} - kinds):
-            raise SettingsError(
-                f"{name}: no corpus is of kind {unknown[0]!r}. Their kinds: {', '.join(sorted(kinds))}."
-            )
+            raise SettingsError(f"{name}: no corpus is of kind {unknown[0]!r}. Kinds: {', '.join(sorted(kinds))}.")
     if both := sorted({*run.teachers} & {*run.fully_labeled}):
         raise SettingsError(f"teachers: fully_labeled has {both[0]!r}, too, so there are no labels to add. Remove one.")
 

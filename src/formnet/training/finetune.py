@@ -151,9 +151,9 @@ def _make_eval_fn(extractor: Extractor, held_out: Sequence[Sequence[Document]]) 
         for head, documents in parts:
             evaluated = predict_and_compare(extractor, documents, head)
             if any(document.fields for document in documents):
-                documents = [result.document for result in evaluated.documents]  # in the order of the predictions
+                judged = [result.document for result in evaluated.documents]  # words in the order of the predictions
                 predicted = [result.predicted for result in evaluated.documents]
-                counts += field_counts(documents, predicted, evaluated.scheme.entity_types).by_document
+                counts += field_counts(judged, predicted, evaluated.scheme.entity_types).by_document
             else:
                 counts += [result.counts for result in evaluated.documents]
         score = sum_counts(counts).micro.score
