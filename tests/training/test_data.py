@@ -202,6 +202,16 @@ def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_
     assert all(len(document.entities) == 2 for document in head.held_out)
 
 
+def teach(document: Document, vocabulary: Path, folder: Path) -> Document:
+    """Label the rest of a document by the shipped model for invoices."""
+    corpus = write_corpus(folder, "a", document)
+    settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
+    (head,) = load_training_data(small_run(vocabulary, folder, corpus=corpus, **settings)).values()
+    label_the_rest(head)
+    (labeled,) = head.training
+    return labeled
+
+
 def test_label_the_rest_moves_label_to_the_occurrence_that_the_teacher_finds(vocabulary: Path, tmp_path: Path) -> None:
     (invoice,) = read(ROOT / "examples/invoice.pdf")
     taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
@@ -213,16 +223,10 @@ def test_label_the_rest_moves_label_to_the_occurrence_that_the_teacher_finds(voc
     builder.add_page([*page.texts, amount], [*page.boxes.tolist(), last.tolist()], page.width, page.height)
     paid = builder.build()
     paid = replace(paid, entities=(paid.entity("total", [paid.num_words - 1]),), fields={"total": amount})
-    corpus = write_corpus(tmp_path, "a", paid)
-    last_word = (paid.num_words - 1,)
-    by_position = write_corpus(tmp_path, "b", replace(paid, fields={}))
-    settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
-    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
-    label_the_rest(head)
-    assert [entity.words for entity in head.training[0].entities if entity.label == "total"] == [total.words]
-    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=by_position, **settings)).values()
-    label_the_rest(head)
-    assert [entity.words for entity in head.training[0].entities if entity.label == "total"] == [last_word]
+    taught_paid = teach(paid, vocabulary, tmp_path)
+    assert [entity.words for entity in taught_paid.entities if entity.label == "total"] == [total.words]
+    by_position = teach(replace(paid, fields={}), vocabulary, tmp_path)
+    assert [entity.words for entity in by_position.entities if entity.label == "total"] == [(paid.num_words - 1,)]
 
 
 def test_load_training_data_settings_of_unknown_kinds_raise(vocabulary: Path, tmp_path: Path) -> None:
@@ -301,11 +305,7 @@ def test_label_the_rest_does_not_move_label_onto_another(vocabulary: Path, tmp_p
     document = replace(document, fields={"vendor.name": " ".join(words)})
     again = next(Extractor.from_pretrained("invoices").annotate([document]))
     assert name.words in [entity.words for entity in again.entities if entity.label == "vendor.name"]
-    corpus = write_corpus(tmp_path, "a", document)
-    settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
-    (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
-    label_the_rest(head)
-    (labeled,) = head.training
+    labeled = teach(document, vocabulary, tmp_path)
     assert [entity.words for entity in labeled.entities if entity.label == "vendor.name"] == [tuple(own)]
     words_of = [word for entity in labeled.entities for word in entity.words]
     assert len(words_of) == len(set(words_of))
