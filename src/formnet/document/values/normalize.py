@@ -82,8 +82,8 @@ def normalize(text: str, label: str = "", *, day_first: bool | None = None) -> V
 def normalize_as(text: str, kind: Kind, *, day_first: bool | None = None) -> Value | None:
     """Normalize a value of a known kind; return None if it cannot be read as one.
 
-    >>> [normalize_as(*pair).value for pair in (("x 2", "quantity"), ("9:05 pm", "time"), ("25.000", "amount"))]
-    ['2', '21:05:00', '25000']
+    >>> [normalize_as(*pair).value for pair in (("x 2", "quantity"), ("9:05:59P", "time"), ("25.000", "amount"))]
+    ['2', '21:05:59', '25000']
     """
     if len(text) > MAX_VALUE_LENGTH:
         return None
@@ -97,7 +97,7 @@ def normalize_as(text: str, kind: Kind, *, day_first: bool | None = None) -> Val
 
 _QUANTITY = re.compile(r"[x×@]?\s*(?P<number>\d{1,6}(?:[.,]\d{1,3})?)\s*(?:[x×@]|[a-z]{1,5}\.?)?", re.IGNORECASE)
 _TIME = re.compile(
-    r"(?<![\d:])(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?\s*(?:(?P<half>[ap])\.?m\b)?",
+    r"(?<![\d:])(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?\s*(?:(?P<half>[ap])(?:\.?m)?\b)?",
     re.IGNORECASE,
 )
 
