@@ -115,3 +115,25 @@ def test_decode_single_value_returns_most_probable_value() -> None:
     scores[0, 3, SCHEME.names.index("S-b")] = scores[0, 3, SCHEME.names.index("S-a")] = np.log(0.45 / 0.1)
     assert len(decode(scores, [document], SCHEME, single_value=True)[0]) == 2  # values do not share words
     assert decode(scores[:, :0], [DocumentBuilder("empty").build()], SCHEME, single_value=True) == [[]]
+
+
+def test_decode_single_value_label_missing_on_best_path_is_its_most_probable_value() -> None:
+    builder = DocumentBuilder("receipt")
+    words = ["Total", "9.00", "8.00", "9.00", "Elm"]
+    builder.add_page(words, [[i * 5, 0, i * 5 + 4, 4] for i in range(5)], 30, 10)
+    document = builder.build()
+    scores = np.full((1, 5, len(SCHEME)), -30.0)
+    scores[0, :, 0] = 0
+    scores[0, 2, SCHEME.names.index("S-a")] = np.log(0.35 / 0.65)  # none is on the best path
+    scores[0, 3, SCHEME.names.index("S-a")] = np.log(0.25 / 0.75)
+    begin, end = (SCHEME.names.index(name) for name in ("B-a", "E-a"))
+    scores[0, 0, begin] = scores[0, 1, end] = np.log(0.2 / 0.8) / 2
+    scores[0, 4, SCHEME.names.index("S-b")] = 6
+    ((other,),) = decode(scores, [document], SCHEME, single_value_labels=["b"])
+    assert other.label == "b"
+    (entities,) = decode(scores, [document], SCHEME, single_value_labels=["a", "b"])
+    assert [(e.label, e.text) for e in entities] == [("a", "9.00"), ("b", "Elm")]  # with and without caption
+    assert entities[0].score == pytest.approx(0.45, abs=0.01)
+    scores[0, 2, SCHEME.names.index("S-b")] = 8  # the label has a value, and "8.00" another label
+    (entities,) = decode(scores, [document], SCHEME, single_value_labels=["a", "b"])
+    assert [(e.label, e.text) for e in entities] == [("b", "8.00"), ("a", "9.00"), ("b", "Elm")]

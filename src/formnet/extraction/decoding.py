@@ -3,8 +3,10 @@
 Shapes: B documents, W words, T tags, K entity types.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from itertools import dropwhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +29,15 @@ def decode(
     scheme: TagScheme,
     *,
     single_value: bool = False,
+    single_value_labels: Collection[str] = (),
     label_all_occurrences: bool = False,
     min_probability: float = MIN_PROBABILITY,
 ) -> list[list[Entity]]:
     """Return each document's entities with their probabilities, from scores [B, W, T].
 
-    These are the entities on the best tag path or, for `single_value` heads, the most probable value of each type. No
-    entity crosses a page break.
+    These are the entities on the best tag path or, for `single_value` heads, the most probable value of each type. If
+    the best path has no entity of one of the `single_value_labels`, the label's most probable value is taken. No entity
+    crosses a page break.
     """
     lengths = np.array([document.num_words for document in documents])
     if scores.shape[0] != len(documents) or scores.shape[2] != len(scheme) or (lengths > scores.shape[1]).any():
@@ -44,20 +48,23 @@ def decode(
     for row, document in zip(scores, documents, strict=True):
         _forbid_page_crossing(row, document, scheme)
     lattice = forward_backward(scores, np.arange(scores.shape[1])[None] < lengths[:, None])
-    if single_value:
-        log, start = best_spans(lattice)
-        return [
-            _best_values(log[b], start[b], document, scheme, label_all_occurrences, min_probability)
-            for b, document in enumerate(documents)
+    found: list[list[Entity]] = [[] for _ in documents]
+    if not single_value:
+        found = [
+            [
+                document.entity(span.label, range(span.start, span.stop), probability)
+                for span in scheme.spans(tags)
+                if (probability := span_probability(lattice, b, span, scheme)) >= min_probability
+            ]
+            for b, (document, tags) in enumerate(zip(documents, viterbi(scores, lengths), strict=True))
         ]
-    paths = viterbi(scores, lengths)
+    labels = [label for label in scheme.entity_types if single_value or label in single_value_labels]
+    if not labels:
+        return found
+    log, start = best_spans(lattice)
     return [
-        [
-            document.entity(span.label, range(span.start, span.stop), probability)
-            for span in scheme.spans(tags)
-            if (probability := span_probability(lattice, b, span, scheme)) >= min_probability
-        ]
-        for b, (document, tags) in enumerate(zip(documents, paths, strict=True))
+        _add_best_values(own, labels, log[b], start[b], document, scheme, label_all_occurrences, min_probability)
+        for b, (own, document) in enumerate(zip(found, documents, strict=True))
     ]
 
 
@@ -140,7 +147,9 @@ def best_spans(lattice: Lattice) -> tuple[Scores, NDArray[np.int64]]:
     return np.minimum(log - lattice.log_total[:, None, None], 0.0), start
 
 
-def _best_values(
+def _add_best_values(
+    found: list[Entity],
+    labels: Collection[str],
     log: Scores,
     start: NDArray[np.int64],
     document: Document,
@@ -148,15 +157,18 @@ def _best_values(
     label_all_occurrences: bool,
     min_probability: float,
 ) -> list[Entity]:
-    """Return the most probable value of each type at its most probable position; entities do not overlap.
+    """Add the most probable value of each label that was not found, at its most probable position, without overlap.
 
     Trained on one occurrence per value, the model splits a value's probability among its occurrences, so they add up.
     Trained on all occurrences, each has the value's probability by itself.
     """
+    missing = {*labels} - {entity.label for entity in found}
     spans = [
         (float(np.exp(log[last, kind])), label, range(int(start[last, kind]), last + 1))
         for kind, label in enumerate(scheme.entity_types)
+        if label in missing
         for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:MAX_CANDIDATES].tolist()
+        if math.exp(log[last, kind]) * MAX_CANDIDATES >= min_probability  # or else all of them are not enough
     ]
     meanings = {words: _meaning(document.texts[words.start : words.stop]) for _, _, words in spans}
     totals: dict[tuple[str, Hashable], float] = defaultdict(float)
@@ -164,7 +176,7 @@ def _best_values(
         value = label, meanings[words]
         total = max(totals[value], probability) if label_all_occurrences else min(totals[value] + probability, 1.0)
         totals[value] = total
-    entities: list[Entity] = []
+    entities = list(found)
     for _, label, words in sorted(spans, key=lambda span: (-totals[span[1], meanings[span[2]]], -span[0])):
         total = totals[label, meanings[words]]
         conflict = any(label == entity.label or set(words).intersection(entity.words) for entity in entities)
@@ -176,8 +188,11 @@ def _best_values(
 def _meaning(texts: Sequence[str]) -> Hashable:
     """Return a key that is equal for different spellings of one value: an amount, a date, or else folded text.
 
-    >>> _meaning(["RM", "9.00"]) == _meaning(["9.00"]), _meaning(["9.00"]) == _meaning(["900"])
+    The caption of an amount does not count.
+
+    >>> _meaning(["Total", "RM", "9.00"]) == _meaning(["9.00"]), _meaning(["9.00"]) == _meaning(["900"])
     (True, False)
     """
     text = " ".join(texts)
-    return parse_amount(text) or parse_date(text) or fold(text) or text
+    without_caption = " ".join(dropwhile(lambda word: not any(map(str.isdigit, word)), texts))
+    return parse_amount(text) or parse_amount(without_caption) or parse_date(text) or fold(text) or text

@@ -222,6 +222,7 @@ class Extractor(DocumentExtractor):
             documents,
             self.heads[head],
             single_value=head in task.single_value_heads,
+            single_value_labels=self._single_value_labels,
             label_all_occurrences=task.label_all_occurrences,
         )
         calibration = self.calibration(head)
@@ -273,6 +274,7 @@ class Extractor(DocumentExtractor):
     def set_schema(self, schema: Schema | None) -> None:
         """Set how fields are arranged and typed; without a schema, the output is flat, and labels suggest types."""
         self.typed_fields = {} if schema is None else schema.by_label
+        self._single_value_labels = frozenset(label for label, field in self.typed_fields.items() if field.is_single)
         self.schema = (schema or Schema.flat(self.labels)).with_references(self.references)
 
     def set_calibration(self, calibration: Mapping[str, Mapping[str, LabelCalibration]]) -> None:

@@ -60,6 +60,11 @@ class FieldSchema(BaseModel):
         return tuple(PathSegment(part.removesuffix("[]"), part.endswith("[]")) for part in self.path.split("."))
 
     @property
+    def is_single(self) -> bool:
+        """Whether a document has at most one such value: neither the field nor a group around it is a list."""
+        return not any(segment.is_list for segment in self.segments)
+
+    @property
     def plain_path(self) -> str:
         """The path without `[]`."""
         return self.path.replace("[]", "")
