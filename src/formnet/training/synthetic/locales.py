@@ -122,6 +122,12 @@ REGISTRATIONS: Texts = (
 )  # fmt: skip
 #: What OCR engines read in logos and ornaments.
 LOGO_NOISE: Texts = ("LL", "*", "@", "00009", "99", "***", "II", "三", "O", "iii", "A", "~", "EST. 1999", "®", "C9")
+#: What OCR engines take letters of decorative fonts for.
+MISREAD: dict[str, Texts] = {
+    "a": ("o", "e", "4", "u"), "b": ("h", "6", "8"), "c": ("e", "C", "("), "d": ("cl", "o"), "e": ("c", "o", "E"), "g": ("q", "9", "y"), "h": ("b", "n"), "i": ("l", "1", "j"),
+    "l": ("1", "i", "I", "t"), "m": ("rn", "n", "w"), "n": ("h", "u", "r"), "o": ("0", "a", "c"), "r": ("v", "n", "f"), "s": ("5", "S", "z"), "t": ("f", "l", "+"),
+    "u": ("v", "o", "n"), "v": ("y", "u"), "w": ("vv", "m"), "y": ("v", "g"), "z": ("2", "s"),
+}  # fmt: skip
 FAX_CAPTIONS: Texts = ("Fax:", "Fax", "FAX:", "Fax No.", "F:")
 
 #: Captions by language and field; the empty caption prints the value alone.
@@ -205,6 +211,7 @@ NOTES: dict[str, dict[str, Texts]] = {
     "en": {
         "header": ("Welcome!", "Fresh every day", "www.{site}.com", "Open 7 days", "Family owned since 1984", "STORE {n}", "Manager: {name}", "CUSTOMER COPY",
                    "Sales Receipt", "*** REPRINT ***", "Tax Invoice", "Site: {n}", "{site}@mail.com", "Like us @{site}", "GUEST CHECK"),
+        "slogan": ("Fine Food & Drinks", "Authentic {name} Style Cooking", "Good Food, Good Mood", "Bar & Lounge", "Quality since 1962", "Breakfast - Lunch - Dinner", "The best in town", "Your neighborhood store", "{name} Mall, Level {d}", "International Airport", "Catering Available", "Downtown"),
         "meta": ("Server: {name}", "Cashier: {name}", "Table {n}", "Order #{n}", "Check #: {n}", "Reg {n}", "Trans: {n}", "Guests: 2",
                  "Terminal: {n}", "Receipt No. {n}", "Dine In", "TAKE OUT", "Host: {name}", "Clerk {n}", "Invoice {n}", "SALE", "Check {n} Tab {n}/{name}",
                  "Tbl {n}/1 Chk {n} Gst 2", "{n} {name}", "Trans.: {n} Store: {n}", "Ticket # {n} - {n} - {n}", "Customer: {name}", "Station: {n}", "Order Type: To Go"),
@@ -221,6 +228,7 @@ NOTES: dict[str, dict[str, Texts]] = {
     },
     "de": {
         "header": ("Herzlich willkommen", "www.{site}.de", "Inh. {name}", "Frisch & gut"),
+        "slogan": ("Gut und günstig", "Deutsche Küche", "Partyservice", "Ihr Markt in der Nähe", "Seit 1962"),
         "meta": ("Bon-Nr. {n}", "Kasse {n}", "Es bediente Sie: {name}", "Tisch {n}", "Rechnung Nr. {n}", "Beleg {n}", "Bediener {n}", "Kassenbon"),
         "card": ("Kartennummer ############{n}", "Terminal-ID {n}", "TA-Nr. {n}", "Genehmigungs-Nr. {n}", "Zahlung erfolgt", "Kundenbeleg", "VU-Nr. {n}"),
         "tips": ("Trinkgeld: ________", "Bewirtungsbeleg"),
@@ -228,6 +236,7 @@ NOTES: dict[str, dict[str, Texts]] = {
     },
     "fr": {
         "header": ("Bienvenue", "www.{site}.fr", "Ouvert 7j/7"),
+        "slogan": ("Cuisine traditionnelle", "Bar - Brasserie", "Depuis 1962", "Votre marché de proximité"),
         "meta": ("Caisse {n}", "Ticket {n}", "Table {n}", "Servi par {name}", "Vendeur {name}", "Couverts : 2", "Facture {n}"),
         "card": ("************{n}", "AUTO {n}", "DEBIT", "TICKET CLIENT A CONSERVER", "N° {n}"),
         "tips": ("Service compris",),
@@ -235,6 +244,7 @@ NOTES: dict[str, dict[str, Texts]] = {
     },
     "es": {
         "header": ("Bienvenidos", "www.{site}.es"),
+        "slogan": ("Cocina casera", "Bar - Restaurante", "Desde 1962", "Su tienda de confianza"),
         "meta": ("Mesa {n}", "Ticket {n}", "Caja {n}", "Le atendió: {name}", "Factura simplificada {n}", "Op. {n}", "Camarero: {name}"),
         "card": ("************{n}", "Autorización {n}", "OPERACION ACEPTADA", "Comercio {n}"),
         "tips": ("IVA incluido",),

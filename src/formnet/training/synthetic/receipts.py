@@ -10,7 +10,7 @@ import numpy as np
 from formnet.document import Document
 from formnet.training.synthetic.items import Item, ItemPrinter
 from formnet.training.synthetic.layout import Align, Cell
-from formnet.training.synthetic.locales import FAX_CAPTIONS, LOGO_NOISE, REGISTRATIONS
+from formnet.training.synthetic.locales import FAX_CAPTIONS, LOGO_NOISE, MISREAD, REGISTRATIONS
 from formnet.training.synthetic.names import STATES, SURNAMES, merchant_name, town
 
 
@@ -50,9 +50,17 @@ class _Receipt(ItemPrinter):
                 self.note("survey")
         if self.chance(0.2):
             self.note("header", align)
-        self.add_name(align)
+        if self.chance(0.06):
+            for _ in range(int(self.rng.integers(1, 3))):
+                self.note("meta", align)
+        name = self.draw_name()
+        if self.chance(0.15):
+            self.add_logo(name, align)
+        self.add_name(name, align)
         if self.chance(0.2):
             self.grid.add_line(Cell(self.text(f"{self.pick(self.trade.names)} #{{n}}"), align))
+        if self.chance(0.12):
+            self.note("slogan", align)
         if self.chance(0.25):
             self.note("header", align)
         if self.chance(0.25):
@@ -69,16 +77,29 @@ class _Receipt(ItemPrinter):
         if self.chance(0.5):
             self.grid.skip()
 
-    def add_name(self, align: Align) -> None:
-        """Add the name of the merchant on one or two lines, often larger than other lines, or with a store number."""
+    def draw_name(self) -> str:
+        """Return the name of the merchant as it is printed."""
         name = merchant_name(self.pick, self.locale.language, self.trade.names)
         form = self.pick(self.locale.company_forms)
         if form and self.chance(0.3):
             name = f"{name} {form}"
         if self.chance(0.08):
             name = name.replace(" ", "")
-        if self.is_upper or self.chance(0.45):
-            name = name.upper()
+        return name.upper() if self.is_upper or self.chance(0.45) else name
+
+    def add_logo(self, name: str, align: Align) -> None:
+        """Add what OCR reads in a logo: some words of the name or its initials, often misread; it has no label."""
+        words = name.split()
+        start = int(self.rng.integers(len(words)))
+        stop = int(self.rng.integers(start, len(words))) + 1
+        text = " ".join(words[start:stop]) if self.chance(0.8) else "".join(word[0] for word in words)
+        text = self.pick((text, text.upper(), text.lower(), text.title()))
+        read = "".join(self.pick(MISREAD.get(c.lower(), (c,))) if self.chance(0.15) else c for c in text)
+        for line in read.split() if self.chance(0.3) else [read]:
+            self.grid.add_line(Cell(line, align), scale=self.pick((1.0, 1.5, 2.0)))
+
+    def add_name(self, name: str, align: Align) -> None:
+        """Add the name of the merchant on one or two lines, often larger than other lines, or with a store number."""
         scale = self.pick((1.0, 1.0, 1.5, 2.0))
         scale = scale if len(name) * scale <= self.grid.width else 1.0
         words = name.split()
