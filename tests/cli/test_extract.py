@@ -1,6 +1,8 @@
 import csv
 import json
 import os
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -96,6 +98,17 @@ def test_print_document_replaces_control_characters(capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert "9.00" in printed
     assert "\x1b" not in printed
+
+
+def test_extract_values_are_json_in_a_terminal_too(model: Path, pdf: Path) -> None:
+    pty = pytest.importorskip("pty", reason="terminals are emulated on POSIX only")
+    terminal, stdout = pty.openpty()
+    command = [sys.executable, "-m", "formnet.cli", "extract", str(pdf), "--model", str(model), "--values"]
+    result = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    os.close(stdout)
+    assert result.returncode == 0, result.stderr
+    assert os.read(terminal, 1000).split()[:2] == [b"[", b"{"]
+    os.close(terminal)
 
 
 def test_extract_table_with_output_file_is_rejected(model: Path, pdf: Path, tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def bulk(
         ),
     ] = "2GiB",  # type: ignore[assignment] # the parser converts it
     warm_up: Annotated[
-        bool, typer.Option(help="Compile the model first: faster extraction, half a minute longer to start.")
+        bool,
+        typer.Option(help="Compile the model first: faster extraction, but a later start (minutes the first time)."),
     ] = True,
     min_score: MinScore = 0.0,
     day_first: DayFirst = None,

@@ -76,8 +76,8 @@ def extract(
     if not any(path.exists() for path in paths):  # before the model is loaded
         raise DocumentError(f"{paths[0]}: no such file.")
     if output_format is None:
-        is_terminal = output is None and sys.stdout.isatty()
-        output_format = _format_of(output) or (OutputFormat.table if is_terminal else OutputFormat.json)
+        prints_table = output is None and not values and sys.stdout.isatty()
+        output_format = _format_of(output) or (OutputFormat.table if prints_table else OutputFormat.json)
     if output_format == OutputFormat.table and output is not None:
         raise typer.BadParameter("a table can only be printed. Use json, jsonl, csv or xlsx with --out")
     if output_format == OutputFormat.xlsx and output is None:

@@ -25,7 +25,7 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
     replicas: Annotated[int, typer.Option(min=1, help="Replicas of each model, and of the reader.")] = 1,
     warm_up: Annotated[
-        bool, typer.Option(help="Compile the models first: twice as fast, half a minute longer to start.")
+        bool, typer.Option(help="Compile the models first: twice as fast, but a later start (minutes the first time).")
     ] = True,
     ocr: Ocr = "auto",
     reference: References = None,
