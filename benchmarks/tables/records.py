@@ -78,7 +78,7 @@ def invoices_overview(records: dict[str, dict[str, Any]]) -> str:
     return _groups(
         "collection",
         {
-            "made-up invoices in other layouts": records["invoices"],
+            "synthetic invoices in other layouts": records["invoices"],
             "other e-invoices": records["einvoices"],
             "sample invoices, as images and PDFs": real["samples"],
             "PDFs of invoice2data": real["invoice2data"],
