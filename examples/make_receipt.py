@@ -18,11 +18,15 @@ GOODS = (
 WIDTH, LINE, MARGIN = 760, 44, 48
 
 
-def lines() -> list[tuple[str, str, int]]:
-    """Return the lines of the receipt as (left, right, font size); lines without a right part are centered."""
+#: A line as (left, right, font size); lines without a right part are centered.
+Row = tuple[str, str, int]
+
+
+def lines() -> list[Row]:
+    """Return the lines of the receipt."""
     total = sum(count * price for _, count, price in GOODS)
     paid = 50.0
-    rows: list[tuple[str, str, int]] = [(SHOP[0], "", 34), *((text, "", 24) for text in SHOP[1:]), ("", "", 20)]
+    rows: list[Row] = [(SHOP[0], "", 34), *((text, "", 24) for text in SHOP[1:]), ("", "", 20)]
     rows += [("TAX INVOICE", "", 30), ("", "", 12)]
     rows += [("INVOICE NO: CS-20418", "DATE: 14/06/2024", 24), ("CASHIER: AINA", "TIME: 09:42", 24), ("", "", 16)]
     rows += [(f"{count} x {name}", f"{count * price:.2f}", 26) for name, count, price in GOODS]
@@ -31,9 +35,8 @@ def lines() -> list[tuple[str, str, int]]:
     return [*rows, ("", "", 16), ("THANK YOU, PLEASE COME AGAIN", "", 24)]
 
 
-def draw_receipt() -> Image.Image:
-    """Draw the receipt on a light background."""
-    rows = lines()
+def draw_receipt(rows: list[Row]) -> Image.Image:
+    """Draw lines on a light background."""
     paper = Image.new("L", (WIDTH, LINE * len(rows) + 2 * MARGIN), 248)
     draw = ImageDraw.Draw(paper)
     for number, (left, right, size) in enumerate(rows):
@@ -67,7 +70,7 @@ def main() -> None:
     """Write the image."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, help="output file")
-    photograph(draw_receipt()).save(parser.parse_args().file, quality=82)
+    photograph(draw_receipt(lines())).save(parser.parse_args().file, quality=82)
 
 
 if __name__ == "__main__":
