@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.document.values.normalize import normalize
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import FieldOutput, plain_values, to_fields
@@ -51,6 +53,14 @@ def test_to_fields_unreadable_and_differing_values_are_marked_for_review() -> No
     assert (fields["total"].value, fields["total"].review) == (7.0, True)
 
 
+def test_to_fields_value_of_another_kind_is_unreadable() -> None:
+    document = read_receipt(1)
+    total = document.entities[-1]
+    dated = replace(total, value=normalize("14/06/2024", "total"))
+    fields, _ = to_fields(replace(document, entities=(dated,), links=()), SCHEMA)
+    assert (fields["total"].value, fields["total"].review) == (None, True)
+
+
 def make_texts(*words: tuple[int, ...]) -> Document:
     """Return a document with the words "ACME Inc ACME Inc Other", and an entity for each of these word numbers."""
     builder = DocumentBuilder("a")
@@ -83,6 +93,11 @@ def test_schema_load_invalid_file_raises(tmp_path: Path) -> None:
         Schema.load(tmp_path)
     with pytest.raises(SettingsError, match="cannot be read"):
         Schema.read(tmp_path / "none.json")
+
+
+def test_schema_anchor_without_a_list_raises() -> None:
+    with pytest.raises(ValidationError, match="label 'shop': an anchor starts an element of a list"):
+        Schema(fields=(FieldSchema(label="shop", path="merchant.name", anchor=True),))
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,19 @@ class CheckOutput(BaseModel):
 Fields = dict[str, Any]
 
 
-def to_fields(document: Document, schema: Schema) -> tuple[Fields, list[CheckOutput]]:
-    """Arrange a document's entities as fields, and check them; a failed check marks its fields for review."""
-    root = build_tree(document.entities, [*document.links, *links_in_rows(document, schema)], schema)
+def complete_links(document: Document, schema: Schema) -> list[tuple[int, int]]:
+    """Return the links of a document, whose pages must be upright, and those of parts in one row without an owner."""
+    return [*document.links, *links_in_rows(document, schema)]
+
+
+def to_fields(
+    document: Document, schema: Schema, links: Sequence[tuple[int, int]] | None = None
+) -> tuple[Fields, list[CheckOutput]]:
+    """Arrange a document's entities as fields, and check them; a failed check marks its fields for review.
+
+    Links are by default those of `complete_links`.
+    """
+    root = build_tree(document.entities, complete_links(document, schema) if links is None else links, schema)
     results = run_checks(root, schema)
     failed = {
         (entity.label, entity.words) for result in results if result.status == "failed" for entity in result.entities
@@ -152,7 +162,7 @@ def _field(entities: Sequence[Entity], schema: Schema, failed: Collection[tuple[
     text = " ".join(entity.text for entity in entities)
     reference = schema.references.get(field.plain_path)
     value = text if kind == "text" else _typed_value(entities[0].value, kind)
-    if entities[0].value is not None and kind == "date":
+    if entities[0].value is not None and kind in ("date", "quantity"):
         is_doubtful = is_doubtful or entities[0].value.ambiguous
     needs_review = any(entity.review or (entity.label, entity.words) in failed for entity in entities)
     return FieldOutput(
@@ -182,9 +192,11 @@ def _adjoining(entities: Sequence[Entity]) -> list[list[Entity]]:
 
 
 def _typed_value(value: Value | None, kind: ValueType) -> int | float | str | None:
-    """Convert a normalized value to a number, where it is one."""
-    if value is None or kind not in ("amount", "quantity"):
-        return None if value is None else value.value
+    """Convert a normalized value to a number, where it is one; None if the value is of another kind."""
+    if value is None or (kind != "code" and value.kind != kind):
+        return None
+    if kind not in ("amount", "quantity"):
+        return value.value
     number = Decimal(value.value)
     return int(number) if kind == "quantity" and number == int(number) else float(number)
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from formnet.document import Document, Entity
 from formnet.document.values.conventions import find_currency, infer_day_first
 from formnet.document.values.normalize import Value
-from formnet.extraction.fields import CheckOutput, Fields, parse_fields, to_fields
+from formnet.extraction.fields import CheckOutput, Fields, complete_links, parse_fields, to_fields
 from formnet.extraction.schema import Schema
 
 Box = tuple[float, float, float, float]
@@ -63,8 +63,10 @@ class DocumentOutput(BaseModel):
 def to_output(document: Document, schema: Schema) -> DocumentOutput:
     """Convert a document with its annotations; boxes are in the coordinates of the original images."""
     rotations = [page.rotation for page in document.pages]
+    own_schema = schema.for_type(document.type)
+    links = complete_links(document, own_schema)
     document = document.turn_back()
-    fields, checks = to_fields(document, schema.for_type(document.type))
+    fields, checks = to_fields(document, own_schema, links)
     day_first = infer_day_first(document.texts)
     return DocumentOutput(
         document=document.id,

@@ -20,6 +20,8 @@ from formnet.document.values.conventions import find_currency, infer_day_first
         ("KEDAI SDN BHD 12, JALAN 5", None),
         ("KEDAI SDN BHD 12, TOTAL (RM) 37.90", "MYR"),
         ("TOTAL BHD 2.500", "BHD"),
+        ("S$12.50 R$ 3,00 S$1.00", "SGD"),
+        ("500円", "JPY"),
     ],
 )
 def test_find_currency_counts_signs_and_codes(text: str, currency: str | None) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formnet.document.values.normalize import MAX_VALUE_LENGTH, Value, infer_kind, normalize
+from formnet.document.values.normalize import MAX_VALUE_LENGTH, Value, infer_kind, normalize, normalize_as
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,12 @@ from formnet.document.values.normalize import MAX_VALUE_LENGTH, Value, infer_kin
 def test_normalize_amount_returns_decimal_and_currency(printed: str, value: str, currency: str | None) -> None:
     assert normalize(printed) == Value("amount", value, currency)
     assert normalize(printed, "total") == Value("amount", value, currency)
+
+
+def test_normalize_quantities_may_be_negative_or_ambiguous() -> None:
+    assert normalize_as("-1", "quantity") == Value("quantity", "-1")
+    assert normalize_as("0,350 kg", "quantity") == Value("quantity", "0.35")
+    assert normalize_as("1,250", "quantity") == Value("quantity", "1.25", ambiguous=True)
 
 
 def test_normalize_quantity_and_price_is_ambiguous_or_none() -> None:

@@ -12,7 +12,12 @@ MAX_WORDS, MAX_CHARACTERS = 5000, 100_000
 #: Codes and signs that are not also common words, as printed: RM, Rp, USD.
 _PRINTED = {
     **{code: code for code in CURRENCIES.values()},
-    **{sign: code for sign, code in CURRENCIES.items() if not sign.isalpha()},
+    **{
+        printed: code
+        for sign, code in CURRENCIES.items()
+        if not (sign.isascii() and sign.isalpha())
+        for printed in (sign, sign.upper())
+    },
     "RM": "MYR",
     "Rp": "IDR",
     "RP": "IDR",

@@ -95,7 +95,8 @@ def normalize_as(text: str, kind: Kind, *, day_first: bool | None = None) -> Val
     return {"identifier": _identifier, "quantity": _quantity, "time": _time}[kind](text)
 
 
-_QUANTITY = re.compile(r"[x×@]?\s*(?P<number>\d{1,6}(?:[.,]\d{1,3})?)\s*(?:[x×@]|[a-z]{1,5}\.?)?", re.IGNORECASE)
+_QUANTITY = re.compile(r"[x×@]?\s*(?P<number>-?\d{1,6}(?:[.,]\d{1,3})?)\s*(?:[x×@]|[a-z]{1,5}\.?)?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}[.,]\d{3}")
 _TIME = re.compile(
     r"(?<![\d:])(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?\s*(?:(?P<half>[ap])(?:\.?m)?\b)?",
     re.IGNORECASE,
@@ -103,12 +104,12 @@ _TIME = re.compile(
 
 
 def _quantity(text: str) -> Value | None:
-    """Normalize a number of pieces or a weight: 2, x2, 2 pcs, 0,350 kg."""
+    """Normalize a number of pieces or a weight: 2, x2, -1, 2 pcs, 0,350 kg; 1,250 kg may be 1.25 or 1250."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         return None
     number = Decimal(match["number"].replace(",", "."))
-    return Value("quantity", f"{number.normalize():f}")
+    return Value("quantity", f"{number.normalize():f}", ambiguous=_THOUSANDS.fullmatch(match["number"]) is not None)
 
 
 def _time(text: str) -> Value | None:
