@@ -61,6 +61,16 @@ def test_xlsx_writer_has_two_sheets_with_numbers_and_dates(tmp_path: Path) -> No
     assert row[2] == datetime(2024, 6, 14)
 
 
+def test_xlsx_writer_writes_codes_that_look_like_dates_as_text(tmp_path: Path) -> None:
+    schema = Schema(fields=(FieldSchema(label="number", path="number", type="code"),))
+    for text in ("2024-13-05", "2024-05-17"):
+        document = words_and_boxes("numbered", text)
+        entity = replace(document.entity("number", [0], 0.9), value=normalize_as(text, "identifier"))
+        write_all(XlsxWriter(tmp_path / "a.xlsx", schema), replace(document, entities=(entity,)))
+        (_, row) = load_workbook(tmp_path / "a.xlsx")["documents"].iter_rows(values_only=True)
+        assert row[2] == text
+
+
 def test_xlsx_writer_never_writes_formulas(tmp_path: Path) -> None:
     document = words_and_boxes("=1+1", '=HYPERLINK("http://evil.example")')
     schema = Schema(fields=(FieldSchema(label="note", path="note"),))

@@ -100,11 +100,14 @@ class ReferenceList:
         >>> ReferenceList(["merchant.name", "id"], [["KEDAI KOPI MELUR", "V7"]]).match("KEDAI K0PI MELVR")
         ReferenceMatch(entry={'merchant.name': 'KEDAI KOPI MELUR', 'id': 'V7'}, score=0.9286)
         """
-        if text not in self._matches:
-            if len(self._matches) >= MAX_CACHED:
-                self._matches.clear()
-            self._matches[text] = self._find(text)
-        return self._matches[text]
+        try:
+            return self._matches[text]
+        except KeyError:
+            match = self._find(text)
+        if len(self._matches) >= MAX_CACHED:  # other threads may clear it, too
+            self._matches.clear()
+        self._matches[text] = match
+        return match
 
     def _find(self, text: str) -> ReferenceMatch | None:
         from rapidfuzz import process

@@ -23,8 +23,7 @@ def document_columns(schema: Schema) -> list[str]:
     columns = ["document", *(["type"] if schema.by_type else []), "currency"]
     for field in schema.fields:
         if not is_item(field, schema):
-            names = [segment.name for segment in field.segments]
-            column = ".".join([names[0], *field.constants.values()] if field.constants else names)
+            column = _column(field, schema)
             columns += [column, *_reference_columns(column, schema.references.get(field.plain_path))]
     return [*dict.fromkeys(columns), "review", "failed_checks"]
 
@@ -33,9 +32,21 @@ def item_columns(schema: Schema) -> list[str]:
     """Return the columns of items; empty if the schema has none."""
     names: list[str] = []
     for field in filter(partial(is_item, schema=schema), schema.fields):
-        column = field.plain_path.partition(".")[2]
+        column = _column(field, schema)
         names += [column, *_reference_columns(column, schema.references.get(field.plain_path))]
     return ["document", "list", "item", *dict.fromkeys(names), "review"] if names else []
+
+
+def date_columns(schema: Schema) -> set[str]:
+    """Return the columns that contain dates."""
+    return {_column(field, schema) for field in schema.fields if field.type == "date"}
+
+
+def _column(field: FieldSchema, schema: Schema) -> str:
+    if is_item(field, schema):
+        return field.plain_path.partition(".")[2]
+    names = [segment.name for segment in field.segments]
+    return ".".join([names[0], *field.constants.values()] if field.constants else names)
 
 
 def document_row(output: DocumentOutput, schema: Schema) -> Row:

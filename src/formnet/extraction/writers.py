@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from formnet.errors import SettingsError
 from formnet.extraction.fields import plain_values
 from formnet.extraction.output import DocumentOutput, to_output
 from formnet.extraction.schema import Schema
-from formnet.extraction.tables import Cell, Row, document_columns, document_row, item_columns, item_rows
+from formnet.extraction.tables import Cell, Row, date_columns, document_columns, document_row, item_columns, item_rows
 
 
 class JsonWriter:
@@ -100,9 +100,10 @@ class XlsxWriter:
         options = {"strings_to_formulas": False, "strings_to_urls": False, "constant_memory": False}
         self.workbook = Workbook(str(file), options)
         self.date_format = self.workbook.add_format({"num_format": "yyyy-mm-dd"})
-        self.documents = _Sheet(self.workbook, "documents", document_columns(schema), self.date_format)
+        dates = date_columns(schema)
+        self.documents = _Sheet(self.workbook, "documents", document_columns(schema), dates, self.date_format)
         columns = item_columns(schema)
-        self.items = _Sheet(self.workbook, "items", columns, self.date_format) if columns else None
+        self.items = _Sheet(self.workbook, "items", columns, dates, self.date_format) if columns else None
 
     def write(self, document: Document) -> None:
         """Write one document."""
@@ -128,8 +129,11 @@ class _Sheet:
     _MAX_WIDTH = 60
     _MAX_ROWS = 1_048_576
 
-    def __init__(self, workbook: Any, name: str, columns: Sequence[str], date_format: Any) -> None:
+    def __init__(
+        self, workbook: Any, name: str, columns: Sequence[str], dates: Collection[str], date_format: Any
+    ) -> None:
         self.sheet, self.columns, self.date_format, self.count = workbook.add_worksheet(name), columns, date_format, 0
+        self.has_dates = [column in dates for column in columns]
         bold = workbook.add_format({"bold": True})
         for number, column in enumerate(columns):
             self.sheet.write_string(0, number, column, bold)
@@ -149,7 +153,7 @@ class _Sheet:
             return
         if isinstance(cell, int | float):
             self.sheet.write_number(self.count, column, cell)
-        elif re.fullmatch(r"\d{4}-\d\d-\d\d", cell) and cell >= "1900-03-01":  # earlier days differ between programs
+        elif self.has_dates[column] and _DATE.fullmatch(cell) and cell >= "1900-03-01":  # programs differ before
             self.sheet.write_datetime(self.count, column, date.fromisoformat(cell), self.date_format)
         else:
             self.sheet.write_string(self.count, column, cell)
@@ -160,6 +164,8 @@ class _Sheet:
         self.sheet.autofilter(0, 0, self.count, len(self.columns) - 1)
 
 
+#: A cell may also contain several dates, separated by semicolons.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A formula after a character that spreadsheets take for a separator in some locales.
 _LATER_FORMULA = re.compile(r"([;\t|])(?=\s*[=+@\-])")
 
