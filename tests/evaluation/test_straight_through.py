@@ -62,3 +62,7 @@ def test_straight_through_chooses_on_held_out_documents_and_lets_checks_decide()
     assert result["correct"]["right"] == 20
     nothing = straight_through(held_out[:50], test, CALIBRATION)  # too few to reach 99 %
     assert nothing["without_checks"]["rate"]["right"] == 0
+    empty = DocumentOutcome((), False, 0, 0, 0)  # nothing reported, so nothing wrong, but nothing to accept either
+    with_empty = straight_through([*held_out[:50], *[empty] * 100], [*test, empty], CALIBRATION)
+    assert with_empty["without_checks"]["rate"]["right"] == 0
+    assert (with_empty["correct"]["right"], with_empty["correct"]["of"]) == (20, 27)

@@ -103,7 +103,7 @@ def straight_through(
     return {
         "nominal_precision": NOMINAL_PRECISION,
         "held_out_documents": len(held_out),
-        "correct": proportion(sum(outcome.is_correct for outcome in test), len(test)),
+        "correct": proportion(sum(outcome.is_correct for outcome in test if outcome.fields), len(test)),
         "without_checks": _accept(held_out, test, calibration, use_checks=False),
         "with_checks": _accept(held_out, test, calibration, use_checks=True),
         "failed_checks_on_errors": proportion(sum(outcome.failed_on_errors for outcome in test), failed),
@@ -121,7 +121,7 @@ def _accept(
     accepted: list[DocumentOutcome] = []
     thresholds: list[float | None] = []
     for is_confirmed in groups:
-        chosen = _select(held_out, is_confirmed)
+        chosen = [outcome for outcome in _select(held_out, is_confirmed) if outcome.fields]
         threshold = choose_threshold(_scores(chosen, calibration), np.array([o.is_correct for o in chosen], np.bool_))
         thresholds.append(threshold)
         if threshold is not None:

@@ -58,7 +58,7 @@ def align_items(document: Document, items: Sequence[Mapping[str, str]]) -> list[
 def _find_places(document: Document, item: Mapping[str, str]) -> Iterator[tuple[str, list[_Place]]]:
     """Yield the name of each value and its occurrences."""
     pages = page_texts(document)
-    boxes = np.concatenate([page.boxes for page in document.pages])
+    boxes = document.boxes
     for name, value in item.items():
         places = []
         for words in find_occurrences(pages, document.texts, value):
@@ -136,7 +136,7 @@ def _follows(row: Row, previous: Row) -> bool:
 
 def _find_columns(document: Document, rows: Sequence[Row | None]) -> dict[str, float]:
     """Return the median right edge of each value over the rows."""
-    boxes = np.concatenate([page.boxes for page in document.pages]) if document.pages else np.empty((0, 4))
+    boxes = document.boxes
     edges: dict[str, list[float]] = {}
     for row in rows:
         for name, words in row.words.items() if row else ():
