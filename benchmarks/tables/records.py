@@ -88,14 +88,16 @@ def invoices_overview(records: dict[str, dict[str, Any]]) -> str:
 
 def elsewhere(records: dict[str, dict[str, Any]]) -> str:
     """Tabulate the shipped models on documents from sources that they were not trained on."""
-    photos, lines, real = records["receipts-us"], records["wildreceipt"], records["invoices-real"]["collections"]
+    photos, lines, real = records["receipts-us"], records["wildreceipt"], records["invoices-real"]
+    earlier = real.get("before", {}).get("collections", {})
+    samples, pdfs = ({**real["collections"][name], "before": earlier.get(name)} for name in ("samples", "invoice2data"))
     rows: list[tuple[str, ...]] = [("model", "documents", "words", "F1 by field", "F1 of all header fields", "before")]
     for model, name, part, words in (
         ("receipts", "photos of US receipts", photos, photos["engine"]),
         ("receipts", "receipts of WildReceipt", lines, "lines of the corpus"),
         ("invoices", "other e-invoices", records["einvoices"], "text of the PDF"),
-        ("invoices", "sample invoices", real["samples"], "text of the PDF, or OCR"),
-        ("invoices", "PDFs of invoice2data", real["invoice2data"], "text of the PDF, or OCR"),
+        ("invoices", "sample invoices", samples, "text of the PDF, or OCR"),
+        ("invoices", "PDFs of invoice2data", pdfs, "text of the PDF, or OCR"),
     ):
         f1s = {field: part["per_type"][field]["f1"] for field in _ELSEWHERE[model] if field in part["per_type"]}
         if part.get("items") and part.get("has_links", True):
