@@ -1,7 +1,7 @@
 """Generate a photo of a receipt that is hard to read: `python examples/make_hard_receipt.py receipt.jpg`.
 
-A slogan and the name of a food hall are around the name of the restaurant, the table is between the lines of its
-address, modifiers without a price are below the items, and tips are only suggested.
+The name of the restaurant stands between a slogan and the name of a food hall, the table between the lines of its
+address, modifiers below the items have no price, and tips are only suggested.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def lines() -> list[Row]:
     rows += [("Opened Jun 14 2024 7:42 PM", "", 24), ("", "", 16)]
     for name, price, modifiers in GOODS:
         rows.append((name, f"{price:.2f}", 26))
-        rows += [(f"{modifier}", " ", 22) for modifier in modifiers]
+        rows += [(modifier, " ", 22) for modifier in modifiers]  # not centered
     rows += [("", "", 16), ("Food & Bev", f"{subtotal:.2f}", 26), ("OR Tax", f"{subtotal * TAX:.2f}", 26)]
     rows += [("Amount", f"${total:.2f}", 36), ("", "", 16), ("Suggested gratuity", "", 24)]
     rows += [

@@ -76,7 +76,7 @@ Fields = dict[str, Any]
 
 
 def complete_links(document: Document, schema: Schema) -> list[tuple[int, int]]:
-    """Return the links of a document, whose pages must be upright, and those of parts in one row without an owner."""
+    """Return the links of a document with upright pages, and those between parts of items that only share a row."""
     return [*document.links, *links_in_rows(document, schema)]
 
 

@@ -179,9 +179,7 @@ class Schema(BaseModel):
         roles: dict[str, str] = {}
         for field in self.fields:
             if field.anchor and not field.lists:
-                raise ValueError(
-                    f"label {field.label!r}: an anchor starts an element of a list, but no part ends with []"
-                )
+                raise ValueError(f"label {field.label!r}: an anchor starts an element of a list, so its path needs []")
             path = ""
             for depth, segment in enumerate(field.segments, 1):
                 path += f"{'.' if path else ''}{segment.name}"
