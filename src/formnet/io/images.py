@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import cast
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from formnet.errors import DocumentError, LimitError
 from formnet.io.limits import DEFAULT_LIMITS, ReadLimits, check_file
@@ -75,6 +75,8 @@ def _open(path: Path, limits: ReadLimits) -> Iterator[Image.Image]:
                 image = Image.open(file, formats=FORMATS)
             with image:
                 yield image
+    except UnidentifiedImageError as error:
+        raise DocumentError(f"{path}: cannot be opened as an image: it is damaged or in another format.") from error
     except (OSError, ValueError, SyntaxError, TypeError, LookupError, ArithmeticError, EOFError, struct.error) as error:
         raise DocumentError(f"{path}: cannot be opened as an image: {str(error).rstrip('.')}.") from error
     except Image.DecompressionBombError as error:
