@@ -74,11 +74,11 @@ def _run_on_one_core(source: Path, output: Path, model: str, shard: int) -> dict
         os.sched_setaffinity(0, before)
 
 
-def growth(model: str, counts: Sequence[int] = GROWTH_COUNTS) -> list[dict[str, Any]]:
+def growth(model: str) -> list[dict[str, Any]]:
     """Measure the memory of the driver for increasing numbers of tiny documents."""
     rows = []
     with TemporaryDirectory(prefix="formnet-") as folder:
-        for count in counts:
+        for count in GROWTH_COUNTS:
             source = Path(folder) / f"{count}.jsonl"
             write(_tiny_documents(count), source)
             run = _run_bulk(source, Path(folder) / f"out-{count}", model, 256)

@@ -14,6 +14,9 @@ from formnet.document.tags import contiguous_runs
 from formnet.document.values.match import is_attainable
 from formnet.errors import FormNetError
 
+#: Words shown on either side of a match.
+CONTEXT_WORDS = 5
+
 
 @dataclass
 class Statistics:
@@ -198,7 +201,8 @@ class AlignmentReport:
         return alignment.document
 
 
-def _context(document: Document, words: tuple[int, ...], size: int = 5) -> tuple[str, str]:
-    """Return the text of up to `size` words before and after a match."""
-    first, last = min(words), max(words)
-    return " ".join(document.texts[max(first - size, 0) : first]), " ".join(document.texts[last + 1 : last + 1 + size])
+def _context(document: Document, words: tuple[int, ...]) -> tuple[str, str]:
+    """Return the text of a few words before and after a match."""
+    first, stop = min(words), max(words) + 1
+    before = document.texts[max(first - CONTEXT_WORDS, 0) : first]
+    return " ".join(before), " ".join(document.texts[stop : stop + CONTEXT_WORDS])

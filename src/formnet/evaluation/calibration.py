@@ -140,13 +140,13 @@ def choose_threshold(scores: Floats, correct: NDArray[np.bool_]) -> float | None
     return float(ranked[sufficient[-1]]) if len(sufficient) else None
 
 
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Compute the exact two-sided confidence interval of a proportion.
+def clopper_pearson(successes: int, trials: int) -> tuple[float, float]:
+    """Compute the exact two-sided 95 % confidence interval of a proportion.
 
     >>> [round(bound, 4) for bound in clopper_pearson(98, 100)]
     [0.9296, 0.9976]
     """
-    tail = (1 - level) / 2
+    tail = 0.025
     low = float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
     high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
     return low, high

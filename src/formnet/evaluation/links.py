@@ -17,26 +17,25 @@ class LinkScores:
     """
 
     def __init__(self) -> None:
-        self.found = self.predicted = self.gold = self.attached = self.parts = 0
+        self.links = Tally()
+        self.attached = self.parts = 0
 
     def add(self, gold: Document, entities: Sequence[Entity], links: Links) -> None:
         """Compare the links of one document, between entities that may be others than the labeled ones."""
         expected, found = _first_words(gold.entities, gold.links), _first_words(entities, links)
-        self.found += len(expected & found)
-        self.predicted += len(found)
-        self.gold += len(expected)
+        self.links.add(Tally(len(expected), len(found), len(expected & found)))
         expected_roots, roots = _roots(gold.entities, gold.links), _roots(entities, links)
         self.attached += sum(roots.get(part) == root for part, root in expected_roots.items())
         self.parts += len(expected_roots)
 
     def to_json(self) -> dict[str, Any]:
         """Return precision, recall and F1 of links, and the share of parts that are attached correctly."""
-        score = Tally(self.gold, self.predicted, self.found).score
+        score = self.links.score
         return {
             "precision": score.precision,
             "recall": score.recall,
             "f1": score.f1,
-            "gold": self.gold,
+            "gold": self.links.gold,
             "parts_attached": self.attached / self.parts if self.parts else 0.0,
         }
 

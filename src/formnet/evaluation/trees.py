@@ -5,7 +5,7 @@ list, and keys are sorted by length and name.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from formnet.datasets.cord import CANONICAL_NAMES, CATEGORIES
 from formnet.document import Document
+from formnet.evaluation.counts import Tally
 from formnet.extraction.schema import FieldSchema, Schema
 from formnet.extraction.structure import Node, build_tree
 
@@ -99,44 +100,35 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
 class TreeScores:
     """Scores over documents: F1 of leaves, mean nTED accuracy, and F1 of complete items."""
 
-    leaves_found: int = 0
-    leaves_predicted: int = 0
-    leaves_gold: int = 0
-    items_found: int = 0
-    items_predicted: int = 0
-    items_gold: int = 0
+    leaves: Tally = field(default_factory=Tally)
+    items: Tally = field(default_factory=Tally)
     tree_accuracies: list[float] = field(default_factory=list)
 
-    def add(self, predicted: Tree, gold: Tree, item_list: str = "menu") -> None:
+    def add(self, predicted: Tree, gold: Tree) -> None:
         """Compare the trees of one document."""
         predicted, gold = normalize_tree(predicted), normalize_tree(gold)
-        found, total_predicted, total_gold = _count_matches(leaves(predicted), leaves(gold))
-        self.leaves_found += found
-        self.leaves_predicted += total_predicted
-        self.leaves_gold += total_gold
-        items = ([tuple(leaves(item)) for item in tree.get(item_list, [])] for tree in (predicted, gold))
-        found, total_predicted, total_gold = _count_matches(*items)
-        self.items_found += found
-        self.items_predicted += total_predicted
-        self.items_gold += total_gold
+        self.leaves.add(_count_matches(leaves(predicted), leaves(gold)))
+        self.items.add(_count_matches(_items(predicted), _items(gold)))
         self.tree_accuracies.append(tree_accuracy(predicted, gold))
 
     def to_json(self) -> dict[str, float]:
         """Return the scores."""
         return {
-            "donut_f1": _f1(self.leaves_found, self.leaves_predicted, self.leaves_gold),
+            "donut_f1": self.leaves.score.f1,
             "nted": float(np.mean(self.tree_accuracies)) if self.tree_accuracies else 0.0,
-            "item_f1": _f1(self.items_found, self.items_predicted, self.items_gold),
+            "item_f1": self.items.score.f1,
         }
 
 
-def _count_matches(predicted: Any, gold: Any) -> tuple[int, int, int]:
+def _items(tree: Tree) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Yield the leaves of each item of CORD's menu."""
+    return (tuple(leaves(item)) for item in tree.get("menu", []))
+
+
+def _count_matches(predicted: Iterable[Hashable], gold: Iterable[Hashable]) -> Tally:
     predicted_counts, gold_counts = Counter(predicted), Counter(gold)
-    return (predicted_counts & gold_counts).total(), predicted_counts.total(), gold_counts.total()
-
-
-def _f1(found: int, predicted: int, gold: int) -> float:
-    return 2 * found / (predicted + gold) if predicted + gold else 0.0
+    correct = (predicted_counts & gold_counts).total()
+    return Tally(gold_counts.total(), predicted_counts.total(), correct)
 
 
 def tree_accuracy(predicted: Tree, gold: Tree) -> float:

@@ -31,7 +31,6 @@ def decode(
     single_value: bool = False,
     single_value_labels: Collection[str] = (),
     label_all_occurrences: bool = False,
-    min_probability: float = MIN_PROBABILITY,
 ) -> list[list[Entity]]:
     """Return each document's entities with their probabilities, from scores [B, W, T].
 
@@ -54,7 +53,7 @@ def decode(
             [
                 document.entity(span.label, range(span.start, span.stop), probability)
                 for span in scheme.spans(tags)
-                if (probability := span_probability(lattice, b, span, scheme)) >= min_probability
+                if (probability := span_probability(lattice, b, span, scheme)) >= MIN_PROBABILITY
             ]
             for b, (document, tags) in enumerate(zip(documents, viterbi(scores, lengths), strict=True))
         ]
@@ -63,7 +62,7 @@ def decode(
         return found
     log, start = best_spans(lattice)
     return [
-        _add_best_values(own, labels, log[b], start[b], document, scheme, label_all_occurrences, min_probability)
+        _add_best_values(own, labels, log[b], start[b], document, scheme, label_all_occurrences)
         for b, (own, document) in enumerate(zip(found, documents, strict=True))
     ]
 
@@ -155,7 +154,6 @@ def _add_best_values(
     document: Document,
     scheme: TagScheme,
     label_all_occurrences: bool,
-    min_probability: float,
 ) -> list[Entity]:
     """Add the most probable value of each label that was not found, at its most probable position, without overlap.
 
@@ -168,7 +166,7 @@ def _add_best_values(
         for kind, label in enumerate(scheme.entity_types)
         if label in missing
         for last in np.argsort(-log[: document.num_words, kind], kind="stable")[:MAX_CANDIDATES].tolist()
-        if math.exp(log[last, kind]) * MAX_CANDIDATES >= min_probability  # or else all of them are not enough
+        if math.exp(log[last, kind]) * MAX_CANDIDATES >= MIN_PROBABILITY  # or else all of them are not enough
     ]
     meanings = {words: _meaning(document.texts[words.start : words.stop]) for _, _, words in spans}
     totals: dict[tuple[str, Hashable], float] = defaultdict(float)
@@ -180,7 +178,7 @@ def _add_best_values(
     for _, label, words in sorted(spans, key=lambda span: (-totals[span[1], meanings[span[2]]], -span[0])):
         total = totals[label, meanings[words]]
         conflict = any(label == entity.label or set(words).intersection(entity.words) for entity in entities)
-        if total >= min_probability and not conflict:
+        if total >= MIN_PROBABILITY and not conflict:
             entities.append(document.entity(label, words, total))
     return sorted(entities, key=lambda entity: entity.words)
 

@@ -258,10 +258,6 @@ class Extractor(DocumentExtractor):
         """Return the head that has most of the labels."""
         return max(self.heads, key=lambda name: len({*self.heads[name].entity_types} & {*labels}))
 
-    def is_single_valued(self, head: str) -> bool:
-        """Return whether a document has one value per label of this head, as keyed-in values do."""
-        return head in self.model.config.get_task().single_value_heads
-
     def predicts_links(self, head: str) -> bool:
         """Return whether the model links the entities of this head."""
         return bool(self.model.config.get_task().link_labels.get(head))

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from formnet.document import Document, Entity
+from formnet.document.boxes import Box
 from formnet.document.values.conventions import find_currency, infer_day_first
 from formnet.document.values.normalize import Value
 from formnet.extraction.fields import CheckOutput, Fields, complete_links, parse_fields, to_fields
 from formnet.extraction.schema import Schema
 
-Box = tuple[float, float, float, float]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 

@@ -70,13 +70,18 @@ def normalize(text: str, label: str = "", *, day_first: bool | None = None) -> V
     """
     if len(text) > MAX_VALUE_LENGTH:
         return None
-    text = unicodedata.normalize("NFKC", text).translate(PUNCTUATION).strip().strip(_EDGES).rstrip(f"{_EDGES},")
+    text = _clean(text)
     hint = infer_kind(label)
     if hint == "identifier":
         return _identifier(text)
     if hint == "amount":
         return _amount(text, allow_integer=True) or _date(text, day_first) or _last_amount(text)
     return _date(text, day_first, anywhere=hint == "date") or _amount(text)
+
+
+def _clean(text: str) -> str:
+    """Return the text in compatibility characters, without the punctuation around it."""
+    return unicodedata.normalize("NFKC", text).translate(PUNCTUATION).strip().strip(_EDGES).rstrip(f"{_EDGES},")
 
 
 def normalize_as(text: str, kind: Kind, *, day_first: bool | None = None) -> Value | None:
@@ -87,7 +92,7 @@ def normalize_as(text: str, kind: Kind, *, day_first: bool | None = None) -> Val
     """
     if len(text) > MAX_VALUE_LENGTH:
         return None
-    text = unicodedata.normalize("NFKC", text).translate(PUNCTUATION).strip().strip(_EDGES).rstrip(f"{_EDGES},")
+    text = _clean(text)
     if kind == "amount":
         return _amount(text, allow_integer=True) or _last_amount(text)
     if kind == "date":

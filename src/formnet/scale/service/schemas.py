@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from formnet.document import Document
-from formnet.extraction.output import Box, DocumentOutput, PageOutput, Share, to_output
+from formnet.document.boxes import Box
+from formnet.extraction.output import DocumentOutput, PageOutput, Share, to_output
 from formnet.extraction.schema import Schema
 
 
