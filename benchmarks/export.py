@@ -27,10 +27,11 @@ def benchmark(model: str, corpus: str, count: int, repeats: int = 3) -> dict[str
         shutil.copytree(full, int8, ignore=shutil.ignore_patterns(ONNX_NAME))
         quantize(full / ONNX_NAME, int8 / ONNX_NAME)
         tokenizer = torch_extractor.encoder.tokenizer
+        schema = torch_extractor.schema if torch_extractor.typed_fields else None
         engines = {
             "torch": torch_extractor,
-            "onnx": Extractor(OnnxModel(full), tokenizer),
-            "onnx int8": Extractor(OnnxModel(int8), tokenizer),
+            "onnx": Extractor(OnnxModel(full), tokenizer, schema=schema),
+            "onnx int8": Extractor(OnnxModel(int8), tokenizer, schema=schema),
         }
         sizes = {"onnx": (full / ONNX_NAME).stat().st_size, "onnx int8": (int8 / ONNX_NAME).stat().st_size}
         scores: dict[str, list[Scores]] = {}

@@ -29,7 +29,8 @@ class EntityExtractor(Extractor):
             model = deepcopy(model)
             model.key_classifier = model.link_head = None
         tokenizer = extractor.encoder.tokenizer
-        return cls(model, tokenizer, max_batch_tokens=extractor.max_batch_tokens, bf16=extractor.bf16)
+        schema = extractor.schema if extractor.typed_fields else None
+        return cls(model, tokenizer, max_batch_tokens=extractor.max_batch_tokens, bf16=extractor.bf16, schema=schema)
 
     def add_structure(self, _: Document, found: Mapping[str, Sequence[Entity]], __: object) -> Annotations:
         """Sort the entities of all heads."""

@@ -6,6 +6,7 @@ Requests are sent at a fixed rate, independent of responses.
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -164,7 +165,8 @@ def memory_mb(process_id: int) -> dict[str, float]:
 def kill_model_replica(process_id: int) -> None:
     """Kill one model replica, as the kernel does when memory runs out."""
     for process in psutil.Process(process_id).children(recursive=True):
-        if (process.cmdline() or [""])[0].startswith("ray::ServeReplica:formnet:model"):
-            process.kill()
-            return
+        with suppress(psutil.Error):  # it may have ended
+            if (process.cmdline() or [""])[0].startswith("ray::ServeReplica:formnet:model"):
+                process.kill()
+                return
     raise SettingsError("no model replica is running. Check the service with formnet serve.")

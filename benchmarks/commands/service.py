@@ -53,7 +53,8 @@ def overload(
         return
     for name, part in (("overload", result), ("model replica killed", result["network_killed"])):
         responses = ", ".join(f"{count:,} × {status}" for status, count in part["answers"].items())
-        typer.echo(f"{name}: {responses}; {part['wrong_answers']} wrong; p99 {part['p99_ms']:.0f} ms")
+        latency = "none" if part["p99_ms"] is None else f"{part['p99_ms']:.0f} ms"
+        typer.echo(f"{name}: {responses}; {part['wrong_answers']} wrong; p99 {latency}")
     recovery = result["recovery_seconds"]
     recovered = "no recovery" if recovery is None else f"recovery after {recovery:.1f} s"
     typer.echo(f"memory {result['memory_mb']['growth']:+.1%}; {recovered}")

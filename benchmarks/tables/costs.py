@@ -162,11 +162,15 @@ def overload(record: dict[str, Any]) -> str:
     rows.append(("requests", *(f"{part['requests']:,}" for part in both)))
     rows.append(("responses", *(", ".join(f"{n:,} × {s}" for s, n in sorted(p["answers"].items())) for p in both)))
     rows.append(("wrong responses", *(f"{part['wrong_answers']}" for part in both)))
-    rows.append(("p99 latency of successful requests", *(f"{part['p99_ms']:,.0f} ms" for part in both)))
+    rows.append(("p99 latency of successful requests", *map(_latency, both)))
     rows.append(("memory growth, first to last minutes", f"{record['memory_mb']['growth']:+.1%}", ""))
     recovery = record["recovery_seconds"]
     rows.append(("recovery time", "none" if recovery is None else f"{recovery:.1f} s", ""))
     return table(rows)
+
+
+def _latency(part: dict[str, Any]) -> str:
+    return "none" if part["p99_ms"] is None else f"{part['p99_ms']:,.0f} ms"
 
 
 def security(record: dict[str, Any]) -> str:

@@ -100,6 +100,12 @@ def test_schema_anchor_without_a_list_raises() -> None:
         Schema(fields=(FieldSchema(label="shop", path="merchant.name", anchor=True),))
 
 
+def test_schema_anchor_of_a_nested_list_raises() -> None:
+    with pytest.raises(ValidationError, match="label 'item': a list with an anchor must be at the top of the tree"):
+        Schema(fields=(FieldSchema(label="item", path="order.items[].description", anchor=True),))
+    Schema(fields=(FieldSchema(label="modifier", path="items[].modifiers[].description", anchor=True),))
+
+
 @pytest.mark.parametrize(
     ("paths", "equation", "message"),
     [

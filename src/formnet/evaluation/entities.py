@@ -12,13 +12,13 @@ def entity_counts(gold: Iterable[Span], predicted: Iterable[Span], single_valued
     """Count the spans of one document, as seqeval's strict mode does.
 
     Types in `single_valued` have one value per document, which may be printed several times; predicting any
-    occurrence is correct.
+    occurrence is correct, and so is predicting several.
 
     >>> entity_counts([Span("date", 0, 2)], [Span("date", 0, 2), Span("total", 3, 4)]).micro.score.f1
     0.6666666666666666
     >>> gold = [Span("date", 0, 2), Span("date", 5, 7)]
-    >>> entity_counts(gold, [Span("date", 5, 7)], single_valued={"date"}).micro.score.f1
-    1.0
+    >>> [entity_counts(gold, found, single_valued={"date"}).micro.score.f1 for found in (gold, gold[1:])]
+    [1.0, 1.0]
     """
     counts = Counts()
     gold_set, predicted_set = set(gold), set(predicted)
@@ -29,7 +29,9 @@ def entity_counts(gold: Iterable[Span], predicted: Iterable[Span], single_valued
         counts.by_type[span.label].predicted += 1
     for label, tally in counts.by_type.items():
         if label in single_valued:
+            repeated = max(tally.correct - 1, 0)
             tally.gold, tally.correct = min(tally.gold, 1), min(tally.correct, 1)
+            tally.predicted -= repeated
     return counts
 
 

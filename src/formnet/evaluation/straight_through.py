@@ -15,6 +15,7 @@ from formnet.evaluation.calibration import NOMINAL_PRECISION, apply_platt, choos
 from formnet.evaluation.evaluate import DocumentResult, EvaluationResult
 from formnet.extraction.calibration import LabelCalibration, log_odds
 from formnet.extraction.checks import run_checks
+from formnet.extraction.fields import complete_links
 from formnet.extraction.schema import Schema
 from formnet.extraction.structure import build_tree
 from formnet.extraction.tables import is_item
@@ -71,7 +72,7 @@ def collect_documents(
     for result, document in zip(evaluated.documents, annotated, strict=True):
         judged = list(zip(result.predicted, result.are_correct(evaluated.scheme), strict=True))
         wrong = {(entity.label, entity.words) for entity, is_correct in judged if not is_correct}
-        checks = run_checks(build_tree(document.entities, document.links, schema), schema)
+        checks = run_checks(build_tree(document.entities, complete_links(document, schema), schema), schema)
         failed = [check for check in checks if check.status == "failed"]
         outcomes.append(
             DocumentOutcome(

@@ -180,6 +180,8 @@ class Schema(BaseModel):
         for field in self.fields:
             if field.anchor and not field.lists:
                 raise ValueError(f"label {field.label!r}: an anchor starts an element of a list, so its path needs []")
+            if field.anchor and "." in field.lists[0]:
+                raise ValueError(f"label {field.label!r}: a list with an anchor must be at the top of the tree")
             path = ""
             for depth, segment in enumerate(field.segments, 1):
                 path += f"{'.' if path else ''}{segment.name}"

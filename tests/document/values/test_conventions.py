@@ -37,6 +37,9 @@ def test_find_currency_counts_signs_and_codes(text: str, currency: str | None) -
         ("12/25/19 25/12/19 25/11/19", True),
         ("Springfield, IL 62701 2/09/19", False),
         ("Call (415) 555-0132 2/09/19", False),
+        ("Wilmington, DE 19801-1234 2/09/19", False),
+        ("DE 80333 München 2/09/19", None),
+        ("Customer ID 12345 2/09/19", None),
         ("Springfield, IL 62701 25/12/19", True),  # a date that can be read in one way only decides
         ("2/09/19 RM 5.00", True),
         ("2/09/19 $5.00", None),

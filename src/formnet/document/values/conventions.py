@@ -30,11 +30,22 @@ _ATTACHED = re.compile(rf"^\(?(?P<before>{_SIGNS})\.?\d|\d(?P<after>{_SIGNS})[).
 _ALONE = re.compile(rf"(?P<open>\()?(?P<sign>{_SIGNS})[).:]*")
 _NUMBER = re.compile(r"-?\d[\d.,']*")
 _AMOUNT = re.compile(r"-?\d[\d.,']*[.,]\d{2,3}")
-_STATES = (
-    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
-    "RI SC SD TN TX UT VT VA WA WV WI WY DC"
-).replace(" ", "|")
-_US_ADDRESS = re.compile(rf"\b(?:{_STATES})[., ]+\d{{5}}(?:-\d{{4}})?\b")
+#: States by the first digit of their ZIP codes, or first digits where the abbreviation is also that of a country.
+_STATES = {
+    "0": "CT MA ME NH NJ RI VT",
+    "1": "NY PA",
+    "19[789]": "DE",
+    "2": "DC MD NC SC VA WV",
+    "3": "AL FL GA MS TN",
+    "4": "IN KY MI OH",
+    "5": "IA MN MT ND SD WI",
+    "6": "IL KS MO NE",
+    "7": "AR LA OK TX",
+    "8": "AZ CO ID NM NV UT WY",
+    "9": "AK CA HI OR WA",
+}
+_STATES_AND_ZIPS = "|".join(f"(?:{names.replace(' ', '|')})[., ]+(?={zips})" for zips, names in _STATES.items())
+_US_ADDRESS = re.compile(rf"\b(?:{_STATES_AND_ZIPS})\d{{5}}(?:-\d{{4}})?\b")
 _US_PHONE = re.compile(r"(?<!\d)\(?[2-9]\d\d\)?[ .-]{1,2}[2-9]\d\d[.-]\d{4}(?!\d)")
 #: Currencies of countries that write the day first. A dollar sign tells nothing: receipts in Malaysia print it, too.
 _DAY_FIRST_CURRENCIES = frozenset({
