@@ -41,6 +41,7 @@ for command in (
     results.reference_lists,
     results.us_receipts,
     results.records,
+    results.compare_models,
     results.before,
     results.document_types,
     results.real_invoices,

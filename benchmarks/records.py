@@ -12,6 +12,7 @@ from formnet.evaluation.records import Record, labeled_record, output_record, sc
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.fields import to_fields
 from formnet.extraction.schema import FieldSchema, Schema
+from formnet.training.data import scheme_for
 
 #: Fields that a bookkeeper needs from every invoice.
 KEY_FIELDS = ("invoice_number", "invoice_date", "total", "vendor.name")
@@ -20,20 +21,21 @@ KEY_FIELDS = ("invoice_number", "invoice_date", "total", "vendor.name")
 LISTS = ("other_charges", "other_subtotals", "other_totals", "other", "tax_flag")
 
 
-def benchmark(model: str, spec: str) -> dict[str, Any]:
+def benchmark(model: str, spec: str, schema: Schema | None = None) -> dict[str, Any]:
     """Score header fields, the key fields of invoices among them, and items.
 
     Words are read in the order of the corpus and in raster order; e-invoices are also scored by language. Their values
     are those of their XML; `oracle` scores the printed ones, as an upper bound. Without links, items cannot be put
-    together; their values are scored one by one.
+    together; their values are scored one by one. A schema replaces that of the model.
     """
-    extractor = Extractor.from_pretrained(model)
+    extractor = Extractor.from_pretrained(model, **({} if schema is None else {"schema": schema}))
     corpus = open_corpus(spec, canonical=True)
     documents = list(corpus)
-    header, items = find_paths(corpus.entity_types)
+    labels = scheme_for(corpus, documents).entity_types
+    header, items = find_paths(labels)
     groups = [""] * len(documents)
-    schema = canonical_schema(corpus.entity_types)
-    gold = printed = [labeled_record(document, schema, header, items) for document in documents]
+    arranged = canonical_schema(labels)
+    gold = printed = [labeled_record(document, arranged, header, items) for document in documents]
     if isinstance(corpus, EInvoices):
         parts = [record for split in corpus.splits for record in corpus.records(split)]
         gold = [Record(part.fields, part.items) for part in parts]
@@ -52,6 +54,15 @@ def benchmark(model: str, spec: str) -> dict[str, Any]:
             name: score(_take(gold, groups, name), _take(predicted, groups, name), items) for name in sorted({*groups})
         }
     return result
+
+
+def compare_models(models: Sequence[str], specs: Sequence[str], schema: Schema) -> dict[str, Any]:
+    """Score the header fields of several models, which share a schema, on the same corpora."""
+    return {"rows": [_header_scores(benchmark(model, spec, schema)) for spec in specs for model in models]}
+
+
+def _header_scores(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in ("model", "corpus", "documents", "f1", "interval", "per_type")}
 
 
 def find_paths(labels: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -81,6 +81,22 @@ def records(model: Model, corpus: TestCorpus, out: Out = None) -> None:
     print_json(record)
 
 
+def compare_models(
+    models: Annotated[list[str], typer.Option("--model", metavar="MODEL", help="Model; repeat for several.")],
+    corpora: Annotated[list[str], typer.Argument(metavar="CORPUS...", help="Corpora with known values.")],
+    schema: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="JSON file that arranges their labels.")],
+    out: Out = None,
+) -> None:
+    """Score header fields of several models on the same corpora."""
+    configure_runtime()
+    from benchmarks.records import compare_models as benchmark
+    from formnet.extraction.schema import Schema
+
+    result = benchmark(models, corpora, Schema.read(schema))
+    write_results(result, out)
+    print_json(result)
+
+
 def before(
     earlier: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Results of an earlier model.")],
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Results to add its scores to.")],

@@ -38,6 +38,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "reference-lists": scores.reference_lists,
     "receipts-us": scores.us_receipts,
     "wildreceipt": records.records,
+    "synthetic-receipts": records.compared_models,
     "invoices": records.records,
     "einvoices": records.records,
     "invoices-real": records.real_invoices,

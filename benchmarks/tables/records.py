@@ -57,6 +57,30 @@ def calibration_error(record: dict[str, Any]) -> list[str]:
     return [f"Expected calibration error of header fields {record['calibration_error']:.3f}."]
 
 
+def compared_models(record: dict[str, Any]) -> str:
+    """Tabulate F1 of header fields, with a column for each model; their folders name them."""
+    models = list(dict.fromkeys(row["model"] for row in record["rows"]))
+    scores = {(row["corpus"], row["model"]): row for row in record["rows"]}
+    rows: list[tuple[str, ...]] = [("documents", "field", "labeled", *map(_variant, models))]
+    for corpus in dict.fromkeys(row["corpus"] for row in record["rows"]):
+        parts = [scores[corpus, model] for model in models]
+        counts = f"{corpus.partition(':')[0]}, {parts[0]['documents']:,}"
+        for label, labeled in parts[0]["per_type"].items():
+            f1s = (f"{100 * part['per_type'][label]['f1']:.1f}" for part in parts)
+            rows.append((counts, label, f"{labeled['gold']:,}", *f1s))
+        rows.append((counts, "**all**", "", *(f"**{100 * part['f1']:.1f}**" for part in parts)))
+    return table(rows)
+
+
+def _variant(model: str) -> str:
+    """Return the name of a variant from the folder of its model.
+
+    >>> _variant("runs/synthetic-receipts/real-receipts/seed-0")
+    'real receipts'
+    """
+    return Path(model).parent.name.replace("-", " ")
+
+
 def real_invoices(record: dict[str, Any]) -> str:
     """Tabulate collections of invoices, and list what is wrong in the header of each invoice."""
     lines = [_groups("collection", {**record["collections"], "all": record})]

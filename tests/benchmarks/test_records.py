@@ -6,8 +6,9 @@ import pytest
 from benchmarks.__main__ import app
 from benchmarks.real_invoices import read_invoice2data, read_samples
 from benchmarks.records import find_paths
-from benchmarks.tables.records import records
+from benchmarks.tables.records import compared_models, records
 from command_line import run_for_stdout
+from formnet.extraction.pretrained import find_model
 from formnet.extraction.schema import Schema
 
 ROOT = Path(__file__).parents[2]
@@ -56,3 +57,21 @@ def test_records_table_states_what_is_printed() -> None:
     assert "would reach" not in records(record)
     text = records({**record, "oracle": {**part, "f1": 0.91, "items": {**part, "f1": 0.84}}})
     assert "3 documents. Finding all that is printed would reach 91.0 (header fields) and 84.0 (items)." in text
+
+
+def test_compare_models_scores_models_on_the_same_documents(tmp_path: Path) -> None:
+    file = tmp_path / "receipts.jsonl"
+    run_for_stdout("data", "generate", str(file), "--count", "2")
+    models = ("--model", "receipts", "--model", str(find_model("receipts")))
+    schema = ("--schema", str(ROOT / "configs/schemas/receipts.json"))
+    result = json.loads(run_for_stdout("compare-models", *models, f"jsonl:{file}", *schema, app=app))
+    assert [row["documents"] for row in result["rows"]] == [2, 2]
+    assert result["rows"][0]["f1"] == result["rows"][1]["f1"] > 0.5
+    assert result["rows"][0]["per_type"]["total"]["gold"] == 2
+
+
+def test_compared_models_have_a_column_each() -> None:
+    part = {"corpus": "cord:data/cord@dev", "documents": 1, "f1": 0.5, "per_type": {"total": {"f1": 0.5, "gold": 1}}}
+    text = compared_models({"rows": [{**part, "model": f"runs/{name}/seed-0"} for name in ("real", "real-and-other")]})
+    assert "| documents | field | labeled | real | real and other |" in text
+    assert "| cord, 1 | total | 1 | 50.0 | 50.0 |" in text
