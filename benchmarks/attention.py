@@ -10,6 +10,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from benchmarks.memory import peak_megabytes
 from benchmarks.timing import time_call
+from formnet.extraction.runtime import has_native_bf16
 from formnet.modeling.attention import compile_if, make_geometry
 from formnet.modeling.attention.band import BLOCK, MASKED, Band
 from formnet.modeling.attention.inputs import AttentionInputs
@@ -17,7 +18,8 @@ from formnet.modeling.formnet import RichAffine, add_global_token, global_attent
 
 HEADS, HEAD_SIZE, RADIUS = 12, 32, 84
 TOKENS = (1_024, 4_096, 16_384)
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+#: bfloat16 only where the hardware multiplies in it.
+DTYPES = {"float32": torch.float32, **({"bfloat16": torch.bfloat16} if has_native_bf16() else {})}
 
 
 def benchmark(
