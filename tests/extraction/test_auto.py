@@ -125,6 +125,15 @@ def test_add_types_command_bad_option_raises(tmp_path: Path) -> None:
         run_command("add-types", "receipts", str(tmp_path), f"--type=receipts=jsonl:{tmp_path / 'receipts.jsonl'}")
 
 
+def test_schema_union_keeps_what_is_an_item_in_each_type() -> None:
+    first, second = (
+        Schema(fields=(FieldSchema(label="item", path="items[].name", anchor=True, alone=alone),))
+        for alone in (True, False)
+    )
+    union = Schema.union({"receipts": first, "invoices": second})
+    assert [union.for_type(DocumentType(name, 1.0)).fields[0].alone for name in union.by_type] == [True, False]
+
+
 def test_schema_union_of_contradicting_schemas_raises() -> None:
     date, other_date = (Schema(fields=(FieldSchema(label="date", path=path),)) for path in ("date", "invoice_date"))
     with pytest.raises(SettingsError, match="the label 'date' has another field in the schema of invoices"):

@@ -80,6 +80,24 @@ def test_build_tree_item_without_name_is_one_element() -> None:
     assert tree(document("count=2;count=3", [(0, 1)])) == {"line_items": [{"quantity": ["2", "3"]}]}
 
 
+@pytest.mark.parametrize(
+    ("entities", "alone", "items"),
+    [
+        ("name=Drinks;name=Kopi;count=2", False, [{"description": ["Kopi"], "quantity": ["2"]}]),
+        ("name=Drinks;name=Kopi", False, [{"description": ["Drinks"]}, {"description": ["Kopi"]}]),
+        ("name=Drinks;count=2", True, [{"description": ["Drinks"]}, {"quantity": ["2"]}]),
+        ("name=Drinks;count=2", False, [{"quantity": ["2"]}]),
+    ],
+)
+def test_build_tree_anchor_that_is_not_alone_needs_other_values(
+    entities: str, alone: bool, items: list[dict[str, object]]
+) -> None:
+    shop, name, *others = SCHEMA.fields
+    schema = Schema(fields=(shop, name.model_copy(update={"anchor": True, "alone": alone}), *others))
+    receipt = document(entities, [(1, 2)] if "Kopi;count" in entities else [])
+    assert plain(build_tree(receipt.entities, receipt.links, schema)) == {"line_items": items}
+
+
 def test_build_tree_cycle_of_links_terminates() -> None:
     assert tree(document("name=a;count=1", [(0, 1), (1, 0)]))["line_items"]
 

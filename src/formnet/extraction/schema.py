@@ -40,6 +40,9 @@ class FieldSchema(BaseModel):
     path: str
     type: ValueType = "text"
     anchor: bool = Field(False, description="Whether each value starts an element of its list, as the name of an item.")
+    alone: bool = Field(
+        True, description="Whether an anchor without other values is an element; a heading in a table is not."
+    )
     constants: dict[str, str] = Field({}, description="Values next to this one, such as the method of a payment.")
 
     @field_validator("path")
@@ -48,6 +51,10 @@ class FieldSchema(BaseModel):
         if not _PATH.fullmatch(path):
             raise ValueError(f"{path!r} is not a path such as merchant.name or line_items[].total")
         return path
+
+    def has_same_place(self, other: "FieldSchema") -> bool:
+        """Return whether values of both fields can be in one table."""
+        return self.model_copy(update={"alone": other.alone}) == other
 
     @property
     def kind(self) -> Kind | None:
@@ -221,7 +228,7 @@ class Schema(BaseModel):
         fields: dict[str, FieldSchema] = {}
         for name, schema in by_type.items():
             for field in schema.fields:
-                if fields.setdefault(field.label, field) != field:
+                if not fields.setdefault(field.label, field).has_same_place(field):
                     raise SettingsError(f"the label {field.label!r} has another field in the schema of {name}.")
         try:
             return cls(fields=tuple(fields.values()), by_type=dict(by_type))

@@ -21,7 +21,8 @@ def build_tree(entities: Sequence[Entity], links: Sequence[tuple[int, int]], sch
     """Arrange entities in the tree of a schema.
 
     An entity in a list belongs to the same list element as its owner, the entity that a link leads from. Without an
-    owner in that list, it starts an element of its own. Elements are in reading order.
+    owner in that list, it starts an element of its own. Elements are in reading order. Where others have more values,
+    elements that have only an anchor that is not `alone` are left out.
     """
     owners: dict[int, int] = {}
     for owner, part in links:
@@ -47,7 +48,15 @@ def build_tree(entities: Sequence[Entity], links: Sequence[tuple[int, int]], sch
             node = elements[key]
         node.values.setdefault(place.segments[-1].name, []).append(entity)
         node.constants.update(place.constants)
+    for name, label in schema.anchors.items():
+        if name in root.lists and not schema.by_label[label].alone:
+            root.lists[name] = _without_headings(root.lists[name], schema.by_label[label].segments[-1].name)
     return root
+
+
+def _without_headings(elements: list[Node], anchor: str) -> list[Node]:
+    """Return the elements that have more than an anchor or, if none has more, all of them."""
+    return [element for element in elements if element.lists or element.values.keys() != {anchor}] or elements
 
 
 def _anchors(number: int, entities: Sequence[Entity], owners: Mapping[int, int], schema: Schema) -> list[int]:
