@@ -135,6 +135,10 @@ def test_normalize_label_determines_kind() -> None:
     assert normalize("9.00", "due_date") == Value("amount", "9.00")
     assert normalize("#ab 12-x", "contract_num") == Value("identifier", "AB12-X")
     assert normalize("12/03/2019", "contract_num") == Value("identifier", "12/03/2019")
+    for text in ("N°562044387", "Nº: 562044387", "No. 562044387", "nr.: 562044387"):
+        assert normalize(text, "invoice_number") == Value("identifier", "562044387")
+    for text in ("NO.", "NR12", "N-5", "NO5", "NOR.5"):
+        assert normalize(text, "invoice_number") == Value("identifier", text)
     assert normalize(" - ", "contract_num") is None
 
 

@@ -197,6 +197,11 @@ def _last_amount(text: str) -> Value | None:
     return None
 
 
+_NUMBER_SIGN = re.compile(r"(?:n°|n[or][.:])[.:]?\s*(?=\S*\d)", re.IGNORECASE)
+
+
 def _identifier(text: str) -> Value | None:
-    value = "".join(text.split()).upper()
+    """Normalize an identifier: capitals without blanks, and without a number sign, as in N° 5620 or No. 5620."""
+    sign = _NUMBER_SIGN.match(text)
+    value = "".join(text[sign.end() if sign else 0 :].split()).upper()
     return Value("identifier", value) if any(c.isalnum() for c in value) else None
