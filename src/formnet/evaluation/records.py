@@ -11,7 +11,7 @@ from typing import Any
 
 from formnet.document import Document
 from formnet.document.values.match import values_match
-from formnet.document.values.normalize import normalize_as
+from formnet.document.values.normalize import normalize_as, without_number_sign
 from formnet.evaluation.calibration import reliability
 from formnet.evaluation.counts import Counts, Tally, bootstrap_interval, sum_counts
 from formnet.evaluation.fields import count_values
@@ -31,9 +31,9 @@ class Record:
 
 
 def match_values(gold: str, predicted: str) -> bool:
-    """Return whether values match; times need not have seconds."""
+    """Return whether values match; times need not have seconds, and numbers no sign, as in No. 5620."""
     if not _TIME.fullmatch(gold):
-        return values_match(gold, predicted)
+        return values_match(without_number_sign(gold), without_number_sign(predicted))
     right, found = (normalize_as(text, "time") for text in (gold, predicted))
     return right is not None and found is not None and right.value[:5] == found.value[:5]
 

@@ -197,11 +197,20 @@ def _last_amount(text: str) -> Value | None:
     return None
 
 
-_NUMBER_SIGN = re.compile(r"(?:n°|n[or][.:])[.:]?\s*(?=\S*\d)", re.IGNORECASE)
+_NUMBER_SIGN = re.compile(r"(?:n°|n[or][.:])[.:]?\s*(?=\S*\d\S*$)", re.IGNORECASE)
+
+
+def without_number_sign(text: str) -> str:
+    """Return a number without the sign before it.
+
+    >>> [without_number_sign(text) for text in ("N° 5620", "No. A-5620", "No. 12, Elm Street")]
+    ['5620', 'A-5620', 'No. 12, Elm Street']
+    """
+    sign = _NUMBER_SIGN.match(text)
+    return text[sign.end() :] if sign else text
 
 
 def _identifier(text: str) -> Value | None:
-    """Normalize an identifier: capitals without blanks, and without a number sign, as in N° 5620 or No. 5620."""
-    sign = _NUMBER_SIGN.match(text)
-    value = "".join(text[sign.end() if sign else 0 :].split()).upper()
+    """Normalize an identifier: capitals without blanks, and without a number sign."""
+    value = "".join(without_number_sign(text).split()).upper()
     return Value("identifier", value) if any(c.isalnum() for c in value) else None
