@@ -1,5 +1,6 @@
 """Structured output of a model on corpora with known values: header fields and complete items."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -81,7 +82,7 @@ def canonical_schema(labels: Sequence[str]) -> Schema:
         fields=tuple(
             FieldSchema(
                 label=label,
-                path=label.replace("line_items.", "line_items[].").replace("modifiers.", "modifiers[]."),
+                path=re.sub(r"\b(line_items|voided_items|modifiers)\.", r"\1[].", label),
                 anchor=label.endswith(".description"),
             )
             for label in labels
