@@ -98,6 +98,16 @@ def test_build_tree_anchor_that_is_not_alone_needs_other_values(
     assert plain(build_tree(receipt.entities, receipt.links, schema)) == {"line_items": items}
 
 
+def test_build_tree_anchor_with_a_group_is_not_alone() -> None:
+    fields = (
+        FieldSchema(label="name", path="items[].description", anchor=True, alone=False),
+        FieldSchema(label="rate", path="items[].tax.rate"),
+    )
+    invoice = document("name=Drinks;name=Kopi;rate=7", [(1, 2)])
+    items = [{"description": ["Kopi"], "tax": {"rate": ["7"]}}]
+    assert plain(build_tree(invoice.entities, invoice.links, Schema(fields=fields))) == {"items": items}
+
+
 def test_build_tree_cycle_of_links_terminates() -> None:
     assert tree(document("name=a;count=1", [(0, 1), (1, 0)]))["line_items"]
 

@@ -56,7 +56,7 @@ def build_tree(entities: Sequence[Entity], links: Sequence[tuple[int, int]], sch
 
 def _without_headings(elements: list[Node], anchor: str) -> list[Node]:
     """Return the elements that have more than an anchor or, if none has more, all of them."""
-    return [element for element in elements if element.lists or element.values.keys() != {anchor}] or elements
+    return [e for e in elements if e.lists or e.parts or e.values.keys() != {anchor}] or elements
 
 
 def _anchors(number: int, entities: Sequence[Entity], owners: Mapping[int, int], schema: Schema) -> list[int]:
