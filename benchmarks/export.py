@@ -27,7 +27,7 @@ def benchmark(model: str, corpus: str, count: int, repeats: int = 3) -> dict[str
         shutil.copytree(full, int8, ignore=shutil.ignore_patterns(ONNX_NAME))
         quantize(full / ONNX_NAME, int8 / ONNX_NAME)
         tokenizer = torch_extractor.encoder.tokenizer
-        schema = torch_extractor.schema if torch_extractor.typed_fields else None
+        schema = torch_extractor.own_schema
         engines = {
             "torch": torch_extractor,
             "onnx": Extractor(OnnxModel(full), tokenizer, schema=schema),

@@ -29,7 +29,7 @@ class EntityExtractor(Extractor):
             model = deepcopy(model)
             model.key_classifier = model.link_head = None
         tokenizer = extractor.encoder.tokenizer
-        schema = extractor.schema if extractor.typed_fields else None
+        schema = extractor.own_schema
         return cls(model, tokenizer, max_batch_tokens=extractor.max_batch_tokens, bf16=extractor.bf16, schema=schema)
 
     def add_structure(self, _: Document, found: Mapping[str, Sequence[Entity]], __: object) -> Annotations:

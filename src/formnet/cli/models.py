@@ -47,8 +47,8 @@ def quantize(
             for document in open_corpus(spec)
             for i in tokenize_words(tokenizer, document.texts).ids
         }
-        schema = extractor.schema if extractor.typed_fields else None
-        extractor = Extractor(extractor.model, prune_vocabulary(extractor.model, tokenizer, kept_ids), schema=schema)
+        tokenizer = prune_vocabulary(extractor.model, tokenizer, kept_ids)
+        extractor = Extractor(extractor.model, tokenizer, schema=extractor.own_schema)
     extractor.save_pretrained(folder, quantized=True)
     size = (folder / INT8_WEIGHTS_NAME).stat().st_size / 2**20
     kept = extractor.encoder.tokenizer.get_vocab_size()

@@ -267,6 +267,11 @@ class Extractor(DocumentExtractor):
         by_label = self.model.config.get_task().calibration.get(head, {})
         return {label: LabelCalibration(**parameters) for label, parameters in by_label.items()}
 
+    @property
+    def own_schema(self) -> Schema | None:
+        """The schema that was set, for a copy of the extractor; None without one."""
+        return self.schema if self.typed_fields else None
+
     def set_schema(self, schema: Schema | None) -> None:
         """Set how fields are arranged and typed; without a schema, the output is flat, and labels suggest types."""
         self.typed_fields = {} if schema is None else schema.by_label
