@@ -64,6 +64,12 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     assert [(row["variant"], row["f1"], "commit" in row) for row in rows] == [
         (row["variant"], row["f1"], row["variant"] == "longer") for row in reversed(compared["rows"])
     ]
+    in_folds = (*one_by_one[:3], "--variant", "as it is", "--fold", "7", "--fold", "9")  # a document each
+    with pytest.raises(SettingsError, match="Set held_out, and no validation"):
+        run_for_stdout(*in_folds)
+    folds = json.loads(run_for_stdout(*in_folds, "--set", "validation=[]", "--set", "held_out=0.1"))
+    assert folds["folds"] == [7, 9]
+    assert len(folds["rows"][0]["f1"]["per_seed"]) == 2
     with pytest.raises(SettingsError, match="there is no variant shorter"):
         run_for_stdout(*one_by_one, "--variant", "shorter")
     shown = json.loads(run_for_stdout("compare", str(config), str(tmp_path / "variants.yaml"), "--test", corpus))

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from formnet.datasets import open_corpus
+from formnet.document.builder import DocumentBuilder
 from formnet.encoding.graph import (
     MAX_NEIGHBORS,
     beta_skeleton,
@@ -208,6 +209,21 @@ def test_neighbors_table_contains_every_edge_once() -> None:
     for (i, j), expected in zip(graph.edges.T.tolist(), graph.edge_features, strict=True):
         assert np.array_equal(features[i, table[i].tolist().index(j)], expected)
     assert not features[table < 0].any()
+
+
+def test_page_graph_segments_add_their_boxes_and_which_words_share_one() -> None:
+    builder = DocumentBuilder("form")
+    boxes = [[10, 10, 50, 20], [55, 12, 90, 22], [110, 10, 150, 20], [10, 40, 50, 50]]  # "Full name: Mary / Address"
+    builder.add_page(["Full", "name:", "Mary", "Address:"], boxes, 200, 100)
+    page = builder.build().pages[0]
+    graph, plain = page_graph(page, segments=True), page_graph(page)
+    assert np.array_equal(graph.edges, plain.edges)
+    assert np.array_equal(graph.nodes[:, :10], plain.nodes)
+    assert np.array_equal(graph.edge_features[:, :11], plain.edge_features)
+    left, top, right, bottom = 10 / 200, 10 / 100, 90 / 200, 22 / 100
+    assert graph.nodes[:2, [10, 11, 14, 15]] == pytest.approx(np.array([[left, top, right, bottom]] * 2))
+    assert np.array_equal(graph.nodes[2:, 10:], graph.nodes[2:, :10])
+    assert graph.edges[:, graph.edge_features[:, 11] == 1].T.tolist() == [[0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])

@@ -150,7 +150,7 @@ def test_graph_layer_equals_message_passing_per_edge() -> None:
     for parameter in layer.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     states = torch.randn(1, 5, width, requires_grad=True)
-    edges = torch.randn(1, 5, 8, config.edge_features, requires_grad=True)
+    edges = torch.randn(1, 5, 8, config.num_edge_features, requires_grad=True)
     table = torch.tensor([[1, 2], [0, -1], [0, 3], [2, -1], [-1, -1]])
     table = torch.nn.functional.pad(table, (0, 6), value=-1)[None]
     ours = layer(states, table.clamp(min=0), table >= 0, edges, "tiled")

@@ -9,6 +9,7 @@ import pytest
 from formnet.datasets import open_corpus
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.document.tags import TagScheme
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.io.readers import read
@@ -49,6 +50,19 @@ def test_load_training_data_fields_or_entities_sets_single_valued(vocabulary: Pa
     builder.add_page(["9.00", "Tea", "Milk"], [[0, i, 9, i + 1] for i in range(3)], 10, 10)
     items = tuple(builder.build().entity("item", [i]) for i in (1, 2))
     assert not load(entities=items)["jsonl"].single_valued
+
+
+def test_load_training_data_keep_labels_drops_other_entities(vocabulary: Path, tmp_path: Path) -> None:
+    document = words_and_boxes("form", "Name:", "Mary", "Page")
+    entities = tuple(document.entity(label, [i]) for i, label in enumerate(("question", "answer", "other")))
+    spec = write_corpus(tmp_path, "forms", replace(document, entities=entities, links=((0, 1), (2, 1))))
+    run = small_run(vocabulary, tmp_path, corpus=spec, keep_labels=["question", "answer"])
+    (head,) = load_training_data(run).values()
+    assert head.scheme == TagScheme(("question", "answer"))
+    assert [entity.label for entity in head.training[0].entities] == ["question", "answer"]
+    assert head.training[0].links == ((0, 1),)
+    with pytest.raises(SettingsError, match="has no label 'header'"):
+        load_training_data(small_run(vocabulary, tmp_path, corpus=spec, keep_labels=["question", "header"]))
 
 
 def test_load_training_data_unrelated_or_repeated_validation_raises(vocabulary: Path, tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ import pytest
 import torch
 
 from formnet.document.tags import TagScheme
+from formnet.encoding import Encoder, collate
 from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.task import label_config
 from formnet.modeling import FormNetForTokenClassification
 from formnet.training.config import FineTuning, InitConfig, Optimization, make_settings
 from formnet.training.initialization import InitializedModel, initialize
+from plain_documents import words_and_boxes
 
 
 def initialize_classifier(init: InitConfig, **config: Any) -> InitializedModel[FormNetForTokenClassification]:
@@ -49,6 +51,20 @@ def test_initialize_invalid_overrides_raises(vocabulary: Path) -> None:
         initialize_classifier(InitConfig(size="tiny", tokenizer=str(vocabulary), overrides={"hiden_size": 8}))
     with pytest.raises(SettingsError, match="loss 'both' is not among token, all_tokens, crf"):
         initialize_classifier(InitConfig(size="tiny", tokenizer=str(vocabulary), overrides={"loss": "both"}))
+
+
+def test_initialize_segments_start_as_the_checkpoint() -> None:
+    """The columns of features that the checkpoint does not have start at zero; the others are copied."""
+    document = words_and_boxes("form", "Name:", "Mary", "Smith")
+    states = []
+    for segments in (False, True):
+        initialized = initialize_classifier(InitConfig(checkpoint=Path("base"), overrides={"segments": segments}))
+        network = initialized.model.formnet.eval()
+        encoder = Encoder(initialized.tokenizer, segments=network.config.segments)
+        batch = collate([encoder(document)], encoder.padding_id)
+        assert batch["edge_features"].shape[-1] == (12 if segments else 11)
+        states.append(network(**batch).last_hidden_state)
+    assert torch.equal(states[0], states[1])
 
 
 @pytest.mark.slow

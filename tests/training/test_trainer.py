@@ -45,6 +45,7 @@ def test_trainer_killed_run_resumes_with_identical_result(
     own = {
         "train": {
             "corpus": f"jsonl:{EXAMPLES}",
+            "optimization": {**common["optimization"], "average_decay": 0.8},
             "epochs": 12,  # of two steps each, so that a checkpoint may be between two log entries
             "augmentation": {"word_dropout": 0.1, "jitter": 0.1},
         },

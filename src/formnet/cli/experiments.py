@@ -58,6 +58,10 @@ def compare(
             metavar="CORPUS", help="Corpus to score on instead of held-out documents, for reporting, not for selection."
         ),
     ] = None,
+    fold: Annotated[
+        list[int] | None,
+        typer.Option("--fold", min=0, help="Part of the documents to hold out (held_out_fold); repeat for several."),
+    ] = None,
     variant: Variants = None,
     override: Overrides = None,
     out: Out = None,
@@ -73,15 +77,18 @@ def compare(
     is_pretraining_run, seeds = is_pretraining(config), seed or [0]
     if is_pretraining_run and test is not None:
         raise typer.BadParameter("pre-training is scored on held-out pages.", param_hint="--test")
+    if fold and (is_pretraining_run or test is not None):
+        raise typer.BadParameter("only training that is scored on held-out documents has folds.", param_hint="--fold")
     settings = load_settings(PreTraining if is_pretraining_run else FineTuning, config, override or ())
     available = read_variants(variants)
     named = {name: available[name] for name in choose_variants(variant or (), available)}
     judged_on = HELD_OUT_PAGES if is_pretraining_run else test or HELD_OUT_DOCUMENTS
-    earlier = read_earlier_rows(out, settings, seeds=seeds, judged_on=judged_on) if variant else None
+    conditions = {"seeds": seeds, "folds": fold or None, "judged_on": judged_on}
+    earlier = read_earlier_rows(out, settings, **conditions) if variant else None
     if is_pretraining_run:
         result = compare_pretraining(config, named, seeds, override or ())
     else:
-        result = run_experiment(config, named, seeds, test, override or ())
+        result = run_experiment(config, named, seeds, test, override or (), fold or ())
     result = merge_rows(result, earlier, lambda row: row["variant"])
     _output({"config": settings.model_dump(mode="json"), **result}, out)
 

@@ -21,6 +21,8 @@ MIN_SLOPE, MAX_SLOPE = 0.04, 0.36
 #: Pairs of words on a tilted page as a share of its words, the share of pairs that must agree on the slope, and how
 #: much they may differ.
 _MIN_TILT_SHARE, _MIN_AGREEMENT, _MAX_SLOPE_DIFFERENCE = 0.2, 0.6, 0.05
+#: Gap between words of different segments, in text heights.
+SEGMENT_GAP = 1.0
 
 
 class BoxErrors(NamedTuple):
@@ -201,6 +203,31 @@ def raster_order(boxes: Boxes) -> NDArray[np.intp]:
     [1, 0, 2]
     """
     return np.lexsort((boxes[:, 0], line_numbers(boxes)))
+
+
+def segment_numbers(boxes: Boxes) -> NDArray[np.intp]:
+    """Return the segment of each word, counted in raster order: words of a line without wide gaps between them: [W].
+
+    >>> segment_numbers(np.array([[50.0, 1, 60, 11], [0, 0, 10, 10], [12, 0, 20, 10], [0, 20, 10, 30]])).tolist()
+    [1, 0, 0, 2]
+    """
+    if len(boxes) == 0:
+        return np.empty(0, np.intp)
+    order = raster_order(boxes)
+    left, _, right, _ = boxes[order].T
+    is_gap = left[1:] - right[:-1] > SEGMENT_GAP * np.median(boxes[:, 3] - boxes[:, 1])
+    numbers = np.empty(len(boxes), np.intp)
+    numbers[order] = np.cumsum(np.concatenate([[0], is_gap | (np.diff(line_numbers(boxes)[order]) > 0)]))
+    return numbers
+
+
+def merge_boxes(boxes: Boxes, groups: NDArray[np.intp]) -> Boxes:
+    """Return the box around all words of each word's group; groups are numbered from 0 without omissions: [W, 4]."""
+    low = np.full((groups.max(initial=-1) + 1, 2), np.inf)
+    high = -low
+    np.minimum.at(low, groups, boxes[:, :2])
+    np.maximum.at(high, groups, boxes[:, 2:])
+    return np.concatenate([low, high], axis=1)[groups]
 
 
 def line_numbers(boxes: Boxes) -> NDArray[np.intp]:

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formnet.document import Document
-from formnet.document.boxes import Boxes, line_numbers, raster_order
+from formnet.document.boxes import Boxes, line_numbers, raster_order, segment_numbers
 
 Order = Literal["given", "raster", "shuffled"]
 
-#: Gap between words of different cells, maximum gap between lines of a cell, and maximum difference between their left
-#: edges, in text heights.
-CELL_GAP, LINE_GAP, INDENT = 1.0, 0.5, 0.5
+#: Maximum gap between lines of a cell, and maximum difference between their left edges, in text heights.
+LINE_GAP, INDENT = 0.5, 0.5
 #: Minimum cells in a row of a table. Fewer are often separate blocks of text, such as an address next to dates.
 MIN_CELLS = 3
 
@@ -61,7 +60,7 @@ def cell_order(boxes: Boxes) -> NDArray[np.intp]:
     height = float(np.median(boxes[:, 3] - boxes[:, 1])) if len(boxes) else 0.0
     following: dict[int, list[int]] = {}  # last word of a cell's first line: words of its other lines
     row: list[_Cell] = []
-    for line in _split_lines(boxes, CELL_GAP * height):
+    for line in _split_lines(boxes):
         cell = _find_continued(row, line[0], height) if len(line) == 1 and len(row) >= MIN_CELLS else None
         if cell is None:
             row = line
@@ -91,20 +90,13 @@ class _Cell:
         self.right, self.bottom = max(self.right, line.right), max(self.bottom, line.bottom)
 
 
-def _split_lines(boxes: Boxes, gap: float) -> list[list[_Cell]]:
+def _split_lines(boxes: Boxes) -> list[list[_Cell]]:
     """Return the cells of each line of text, from left to right."""
-    numbers = line_numbers(boxes)
-    lines: list[list[list[int]]] = []
-    previous = -1
+    line_of, segment_of = line_numbers(boxes), segment_numbers(boxes)
+    lines: dict[int, dict[int, list[int]]] = {}
     for word in raster_order(boxes).tolist():
-        if previous < 0 or numbers[word] != numbers[previous]:
-            lines.append([[word]])
-        elif boxes[word, 0] - boxes[previous, 2] > gap:
-            lines[-1].append([word])
-        else:
-            lines[-1][-1].append(word)
-        previous = word
-    return [[_make_cell(words, boxes) for words in line] for line in lines]
+        lines.setdefault(line_of[word], {}).setdefault(segment_of[word], []).append(word)
+    return [[_make_cell(words, boxes) for words in line.values()] for line in lines.values()]
 
 
 def _make_cell(words: Sequence[int], boxes: Boxes) -> _Cell:

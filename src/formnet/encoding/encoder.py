@@ -11,7 +11,15 @@ from tokenizers import Tokenizer
 from formnet.document import Document, Page
 from formnet.document.reading_order import join_cells
 from formnet.document.tags import TagScheme
-from formnet.encoding.graph import EDGE_FEATURES, MAX_NEIGHBORS, NODE_FEATURES, neighbors, page_graph
+from formnet.encoding.graph import (
+    EDGE_FEATURES,
+    MAX_NEIGHBORS,
+    NODE_FEATURES,
+    SEGMENT_EDGE_FEATURES,
+    SEGMENT_NODE_FEATURES,
+    neighbors,
+    page_graph,
+)
 from formnet.encoding.links import link_candidates
 from formnet.encoding.tokenizer import padding_id, tokenize_words
 
@@ -60,9 +68,9 @@ class EncodedDocument:
     word_ids: NDArray[np.int64]  # [P] word index of each token
     token_boxes: NDArray[np.float32]  # [P, 4] in page units, pages stacked
     first_token: NDArray[np.int64]  # [W] index of the first token of each word
-    node_features: NDArray[np.float32]  # [W, 10]
+    node_features: NDArray[np.float32]  # [W, 10], or 20 with segments
     neighbors: NDArray[np.int64]  # [W, 8] word indices, padded with −1
-    edge_features: NDArray[np.float32]  # [W, 8, 11]
+    edge_features: NDArray[np.float32]  # [W, 8, 11], or 12 with segments
     tags: NDArray[np.int64] | None = None  # [W]
     unknown_types: NDArray[np.bool_] | None = None  # [K] entity types that were not annotated; None: all were
     structure: "EncodedStructure | None" = None
@@ -84,8 +92,9 @@ class EncodedDocument:
 class Encoder:
     """Encode documents as arrays with a tokenizer and, for labeled documents, a tag scheme.
 
-    Documents are never truncated, whatever their length. With `structure`, captions and links are encoded, too, and
-    with `join_cells`, words are encoded in the order that keeps the lines of table cells together.
+    Documents are never truncated, whatever their length. With `structure`, captions and links are encoded, too; with
+    `join_cells`, words are encoded in the order that keeps the lines of table cells together; and with `segments`, the
+    page graph has their features.
     """
 
     def __init__(
@@ -95,8 +104,10 @@ class Encoder:
         structure: "StructureScheme | None" = None,
         *,
         join_cells: bool = False,
+        segments: bool = False,
     ) -> None:
-        self.tokenizer, self.scheme, self.structure, self.join_cells = tokenizer, scheme, structure, join_cells
+        self.tokenizer, self.scheme, self.structure = tokenizer, scheme, structure
+        self.join_cells, self.segments = join_cells, segments
         self.padding_id = padding_id(tokenizer)
 
     def __call__(self, document: Document) -> EncodedDocument:
@@ -105,7 +116,7 @@ class Encoder:
             document, _ = join_cells(document)
         tokens = tokenize_words(self.tokenizer, document.texts)
         pages = [page.level() for page in document.pages]
-        node_features, neighbor_table, edge_features = _encode_graph(pages)
+        node_features, neighbor_table, edge_features = _encode_graph(pages, segments=self.segments)
         return EncodedDocument(
             document.id,
             tokens.ids,
@@ -155,14 +166,16 @@ def split_word_boxes(
     return np.stack([x0 + step * (end - lengths), y0, x0 + step * end, y1], axis=1, dtype=np.float32)
 
 
-def _encode_graph(pages: Iterable[Page]) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+def _encode_graph(
+    pages: Iterable[Page], *, segments: bool
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
     """Build the graph of each page; neighbors are word indices in the document."""
-    nodes = [np.empty((0, NODE_FEATURES), np.float32)]
+    nodes = [np.empty((0, SEGMENT_NODE_FEATURES if segments else NODE_FEATURES), np.float32)]
     tables = [np.empty((0, MAX_NEIGHBORS), np.int64)]
-    edges = [np.empty((0, MAX_NEIGHBORS, EDGE_FEATURES), np.float32)]
+    edges = [np.empty((0, MAX_NEIGHBORS, SEGMENT_EDGE_FEATURES if segments else EDGE_FEATURES), np.float32)]
     start = 0
     for page in pages:
-        graph = page_graph(page)
+        graph = page_graph(page, segments=segments)
         table, features = neighbors(graph)
         nodes.append(graph.nodes)
         tables.append(np.where(table < 0, -1, table + start))

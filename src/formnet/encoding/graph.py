@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay, KDTree
 
 from formnet.document import Page
-from formnet.document.boxes import Boxes
+from formnet.document.boxes import Boxes, merge_boxes, segment_numbers
 
 Edges = NDArray[np.int64]  # [2, E]: from, to
 Points = NDArray[np.int64]  # [N, 2]
@@ -29,19 +29,35 @@ BRUTE_FORCE_POINTS, MAX_BRUTE_FORCE_POINTS = 8, 1_000
 
 NODE_FEATURES = 10
 EDGE_FEATURES = 11
+#: The same with those of segments: the box of a word's segment, and whether two words share one.
+SEGMENT_NODE_FEATURES, SEGMENT_EDGE_FEATURES = 2 * NODE_FEATURES, EDGE_FEATURES + 1
 
 
 class PageGraph(NamedTuple):
     """The graph of a page. Every edge is present in both directions; edges are sorted by source word."""
 
-    nodes: NDArray[np.float32]  # [N, 10]
+    nodes: NDArray[np.float32]  # [N, 10], or 20 with segments
     edges: Edges  # [2, E]
-    edge_features: NDArray[np.float32]  # [E, 11]
+    edge_features: NDArray[np.float32]  # [E, 11], or 12 with segments
 
 
-def page_graph(page: Page) -> PageGraph:
-    """Build the graph of a page's words."""
-    return box_graph(page.boxes, page.width, page.height)
+def page_graph(page: Page, *, segments: bool = False) -> PageGraph:
+    """Build the graph of a page's words, also with features of segments."""
+    graph = box_graph(page.boxes, page.width, page.height)
+    return add_segments(graph, page) if segments else graph
+
+
+def add_segments(graph: PageGraph, page: Page) -> PageGraph:
+    """Add the box of each word's segment to its features, and to those of edges, whether they stay in a segment."""
+    numbers = segment_numbers(page.boxes)
+    boxes = merge_boxes(page.boxes, numbers) / (page.width, page.height, page.width, page.height)
+    start, stop = graph.edges
+    is_same = (numbers[start] == numbers[stop])[:, None].astype(np.float32)
+    return PageGraph(
+        np.concatenate([graph.nodes, node_features(boxes.T)], axis=1),
+        graph.edges,
+        np.concatenate([graph.edge_features, is_same], axis=1),
+    )
 
 
 def box_graph(boxes: Boxes, width: float, height: float) -> PageGraph:
@@ -228,12 +244,12 @@ def edge_features(relative_boxes: NDArray[np.float64], edges: Edges, page_aspect
 
 
 def neighbors(graph: PageGraph) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the neighbors of each word, padded with −1, and the features of their edges: [N, 8], [N, 8, 11]."""
+    """Return the neighbors of each word, padded with −1, and the features of their edges: [N, 8], [N, 8, F]."""
     start, stop = graph.edges
     count = len(graph.nodes)
     slot = np.arange(len(start)) - np.searchsorted(start, np.arange(count))[start]
     table = np.full((count, MAX_NEIGHBORS), -1, np.int64)
-    features = np.zeros((count, MAX_NEIGHBORS, EDGE_FEATURES), np.float32)
+    features = np.zeros((count, MAX_NEIGHBORS, graph.edge_features.shape[1]), np.float32)
     table[start, slot] = stop
     features[start, slot] = graph.edge_features
     return table, features

@@ -29,8 +29,8 @@ def edit_graph(document: EncodedDocument, edit: GraphEdit, seed: int = 0) -> Enc
 class GraphEditingEncoder(Encoder):
     """An encoder whose documents have edited graphs."""
 
-    def __init__(self, tokenizer: Tokenizer, edit: GraphEdit) -> None:
-        super().__init__(tokenizer)
+    def __init__(self, tokenizer: Tokenizer, edit: GraphEdit, *, segments: bool = False) -> None:
+        super().__init__(tokenizer, segments=segments)
         self.edit = edit
 
     def __call__(self, document: Document) -> EncodedDocument:

@@ -17,6 +17,6 @@ def graph_use(extractor: Extractor, documents: Sequence[Document]) -> dict[str, 
     scores = {"as_is": headline_f1(compute_metrics(*predict_and_compare(extractor, documents)))}
     for edit in GRAPH_EDITS:
         edited = copy(extractor)
-        edited.encoder = GraphEditingEncoder(extractor.encoder.tokenizer, edit)
+        edited.encoder = GraphEditingEncoder(extractor.encoder.tokenizer, edit, segments=extractor.encoder.segments)
         scores[edit] = headline_f1(compute_metrics(*predict_and_compare(edited, documents)))
     return scores

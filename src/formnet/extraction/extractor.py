@@ -85,7 +85,7 @@ class Extractor(DocumentExtractor):
         trained_day_first = model.config.get_task().day_first
         self.options = ExtractionOptions(min_score, trained_day_first if day_first is None else day_first)
         self.infers_date_order = day_first is None
-        self.encoder = Encoder(tokenizer)
+        self.encoder = Encoder(tokenizer, segments=model.config.segments)
         self.references = read_references(references)
         self.set_schema(schema)
 

@@ -77,8 +77,7 @@ class FormNetConfig(PreTrainedConfig):
     super_tokens: bool = True
     max_relative_position: int = 12  # of ETC without Rich Attention
     sequence_positions: int = 0  # number of learned absolute positions
-    node_features: int = 10
-    edge_features: int = 11
+    segments: bool = False  # whether words and edges also have features of segments
     initial_theta: float = 0.5  # θ of the distance score
     initial_gate: float = 1.0  # factor of super-tokens
     graph_fusion: str = "add"  # one of GRAPH_FUSIONS
@@ -104,6 +103,16 @@ class FormNetConfig(PreTrainedConfig):
             choices = ", ".join(GRAPH_FUSIONS)
             raise ValueError(f"graph_fusion {self.graph_fusion!r} is not among {choices}.")
         super().__post_init__(**kwargs)
+
+    @property
+    def num_node_features(self) -> int:
+        """Number of features of a word: four corners, width and height, also those of its segment."""
+        return 20 if self.segments else 10
+
+    @property
+    def num_edge_features(self) -> int:
+        """Number of features of an edge: offsets, gaps and aspect ratios, also whether it stays in a segment."""
+        return 12 if self.segments else 11
 
     @property
     def num_types(self) -> int:

@@ -271,7 +271,7 @@ class SuperTokens(nn.Module):
 
     def __init__(self, config: FormNetConfig) -> None:
         super().__init__()
-        self.node = NodeProjection(config.hidden_size + config.node_features, config.hidden_size)
+        self.node = NodeProjection(config.hidden_size + config.num_node_features, config.hidden_size)
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.layers = nn.ModuleList(GraphLayer(config) for _ in range(config.num_graph_layers))
         self.directions = DIRECTIONS if config.directed_messages else 1
@@ -306,7 +306,7 @@ class GraphLayer(nn.Module):
         width = config.hidden_size
         self.receiver = nn.Linear(width, width)  # h_i
         self.sender = nn.Linear(width, (DIRECTIONS if config.directed_messages else 1) * width, bias=False)  # h_j
-        self.edge = EdgeProjection(config.edge_features, width, bias=False)  # e_ij
+        self.edge = EdgeProjection(config.num_edge_features, width, bias=False)  # e_ij
         self.activation = ACT2FN[config.hidden_act]
         self.num_heads = config.graph_attention_heads
         self.message = MessageProjection(width, width)
@@ -347,10 +347,12 @@ def edge_directions(edge_features: Tensor) -> Tensor:
 def scale_edge_features(edge_features: Tensor) -> Tensor:
     """Bring edge features to similar scales.
 
-    The first eight are offsets in shares of the page: signed logarithm of thousandths. The rest are aspect ratios.
+    The first eight are offsets in shares of the page: signed logarithm of thousandths. The next three are aspect
+    ratios. With segments, the last one is 0 or 1.
     """
-    offsets, ratios = edge_features[..., :-3], edge_features[..., -3:]
-    return torch.cat([torch.sign(offsets) * torch.log1p(1000 * offsets.abs()) / 3, torch.log1p(ratios)], dim=-1)
+    offsets, ratios, segment = edge_features[..., :8], edge_features[..., 8:11], edge_features[..., 11:]
+    scaled = torch.sign(offsets) * torch.log1p(1000 * offsets.abs()) / 3
+    return torch.cat([scaled, torch.log1p(ratios), segment], dim=-1)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def _trace(model: FormNetForTokenClassification) -> Any:
     with _quiet():
         return torch.onnx.export(
             _PositionalInputs(model),
-            _example(model.config.node_features, model.config.edge_features),
+            _example(model.config.num_node_features, model.config.num_edge_features),
             input_names=list(INPUTS),
             output_names=_output_names(model.config),
             dynamic_shapes=(shapes,),

@@ -53,6 +53,7 @@ class Optimization(Settings):
     epsilon: float = Field(1e-6, gt=0)
     warmup_ratio: float = Field(0.1, ge=0, lt=1)  # share of the steps
     schedule: Literal["linear", "cosine", "constant"] = "linear"
+    average_decay: float | None = Field(None, gt=0, lt=1)  # of an average of the weights; default: the last weights
     max_grad_norm: float = Field(1.0, ge=0)
     max_batch_tokens: int = Field(4096, ge=1)  # per process, including padding
     max_batch_documents: int | None = Field(None, ge=1)  # per process
@@ -112,6 +113,7 @@ class FineTuning(Run):
     init: InitConfig = InitConfig(checkpoint=Path("base"))
     corpus: Corpora = Field(min_length=1)  # corpora with the same labels share a head
     labels: Literal["corpus", "canonical"] = "corpus"  # canonical: the schema's names, and one head for all corpora
+    keep_labels: tuple[str, ...] = ()  # labels to learn; default: all
     fully_labeled: tuple[str, ...] = ()  # with canonical: kinds of corpora in which a label that they lack is absent
     validation: Corpora = ()  # evaluated with the head that has their labels and a training corpus of the same kind
     held_out: float = Field(0, ge=0, lt=1)  # share to hold out for heads without validation; the same in every run

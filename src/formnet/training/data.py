@@ -1,6 +1,6 @@
 """Labeled documents for fine-tuning: read, aligned, and split into training and held-out documents per head."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ from formnet.document.reading_order import Order, reorder
 from formnet.document.tags import TagScheme
 from formnet.document.values.match import values_match
 from formnet.errors import SettingsError
+from formnet.extraction.annotations import Annotations
 from formnet.extraction.extractor import Extractor
 from formnet.io.glued_words import split_glued_words
 from formnet.io.readers import jsonl
@@ -111,7 +112,13 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     documents = with_entities(given, "all" if run.label_all_occurrences else "best")
     if run.caption_labels:
         documents = [with_captions(d, run.caption_labels) if d.fields else d for d in documents]
+    if run.keep_labels:
+        documents = [_keep_labels(document, run.keep_labels) for document in documents]
     scheme = scheme_for(corpus, documents)
+    if run.keep_labels:
+        if unknown := sorted({*run.keep_labels} - {*scheme.entity_types}):
+            raise SettingsError(f"keep_labels: {spec} has no label {unknown[0]!r}. Check the spelling.")
+        scheme = replace(scheme, entity_types=run.keep_labels)
     if run.labels == "canonical":
         annotated = None if kind in run.fully_labeled else frozenset(scheme.entity_types)
         documents = [replace(document, annotated=annotated) for document in documents]
@@ -254,6 +261,10 @@ def _is_single_valued(documents: Sequence[Document], scheme: TagScheme) -> bool:
 
 def _head_name(kind: str, existing: Mapping[str, HeadData]) -> str:
     return kind if kind not in existing else f"{kind}-{len(existing) + 1}"
+
+
+def _keep_labels(document: Document, labels: Collection[str]) -> Document:
+    return Annotations(list(document.entities), list(document.links)).keep_labels(labels).apply_to(document)
 
 
 def scheme_for(corpus: Corpus, documents: Sequence[Document]) -> TagScheme:

@@ -73,7 +73,13 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     initialized = initialize(run.init, run.optimization, FormNetForTokenClassification, **config)
     model, tokenizer = initialized.model, initialized.tokenizer
     encoders = [
-        Encoder(tokenizer, head.scheme, structure[name] if run.structure else None, join_cells=run.join_cells)
+        Encoder(
+            tokenizer,
+            head.scheme,
+            structure[name] if run.structure else None,
+            join_cells=run.join_cells,
+            segments=model.config.segments,
+        )
         for name, head in heads.items()
     ]
     extractor = Extractor(

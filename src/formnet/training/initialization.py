@@ -86,6 +86,11 @@ def _load_checkpoint(model: FormNetForTokenClassification | FormNetForMaskedLM, 
             own[name][list(rows)] = stored_tensor[list(stored_rows)].to(own[name].dtype)
             if len(pairs) == len(own[name]):
                 stored[name] = own[name]
+    # A network with more features of words and edges starts as the one without them.
+    for name in own.keys() & stored.keys():
+        if name.endswith((".node.weight", ".edge.weight")) and own[name].shape[1] > stored[name].shape[1]:
+            more = own[name].shape[1] - stored[name].shape[1]
+            stored[name] = torch.nn.functional.pad(stored[name], (0, more))
     loaded = {name: tensor for name, tensor in stored.items() if name in own and own[name].shape == tensor.shape}
     model.load_state_dict(loaded, strict=False)
     return frozenset({name for name, _ in model.named_parameters()} - set(loaded))

@@ -51,7 +51,8 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
     set_seed(run.seed)
     initialized = initialize(run.init, run.optimization, FormNetForMaskedLM)
     tokenizer = initialized.tokenizer
-    encoder, masker = Encoder(tokenizer), Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
+    encoder = Encoder(tokenizer, segments=initialized.model.config.segments)
+    masker = Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
     checkpoint = last_checkpoint(run.output) if resume else None
     if rank == 0:
         claim_run_directory(run, resume=resume, origin={"processes": num_processes})

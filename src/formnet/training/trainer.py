@@ -4,7 +4,7 @@ import atexit
 import json
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
+from formnet.training.averaging import AveragedWeights
 from formnet.training.config import Run
 from formnet.training.initialization import InitializedModel
 from formnet.training.optimizer import freeze, parameter_groups
@@ -51,10 +52,14 @@ class FormNetTrainer(Trainer):
         super().__init__(initialized.model, _arguments(run, eval_fn is not None, **arguments), eval_dataset={})
         self.run_settings, self.dataloader, self.eval_fn, self.save_extra = run, dataloader, eval_fn, save_extra
         self.new_parameters = initialized.new_parameters
+        decay = run.optimization.average_decay
+        self.average = None if decay is None else AveragedWeights(initialized.model, decay)
         self.restored_loss: tuple[float, int] | None = None  # unlogged loss of a checkpoint, and the last logged step
         self.remove_callback(ProgressCallback)
         self.remove_callback(PrinterCallback)
         self.add_callback(Progress())
+        if self.average is not None:
+            self.add_callback(self.average)
         self.add_callback(SaveByTime(run.save_minutes))
 
     def get_train_dataloader(self) -> "DataLoader[Any]":
@@ -77,7 +82,8 @@ class FormNetTrainer(Trainer):
         """Evaluate on the held-out documents."""
         assert self.eval_fn is not None
         assert isinstance(self.model, PreTrainedModel)
-        metrics = {f"eval_{name}": value for name, value in self.eval_fn(self.model).items()}
+        with nullcontext() if self.average is None else self.average.applied():
+            metrics = {f"eval_{name}": value for name, value in self.eval_fn(self.model).items()}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
@@ -98,6 +104,8 @@ class FormNetTrainer(Trainer):
         _unlogged_loss_file(folder).write_text(json.dumps(unlogged), encoding="utf-8")
         if self.save_extra is not None:
             self.save_extra(folder)
+        if self.average is not None and process_rank() == 0:
+            self.average.save(folder)
         super()._save_checkpoint(*arguments)
 
     def _save_rng_state(self, output_dir: str) -> None:
@@ -111,7 +119,11 @@ class FormNetTrainer(Trainer):
         checkpoint = last_checkpoint(self.run_settings.output) if resume else None
         if checkpoint is not None:
             self.restored_loss = _read_unlogged_loss(checkpoint)
+            if self.average is not None:
+                self.average.load(checkpoint)
         self.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        if self.average is not None:
+            self.average.apply()
         self.save_model()
         self.save_state()
         barrier()  # other processes must not exit or read the files before the first has written them

@@ -42,18 +42,25 @@ def compare(
     seeds: Sequence[int],
     test: str | None = None,
     common: Sequence[str] = (),
+    folds: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Train every variant with every seed, and score it on the held-out documents.
 
-    `common` overrides apply to all variants. With `test`, variants are scored on test documents instead. Such scores
-    are for reporting and must not be used to choose a variant.
+    `common` overrides apply to all variants. With `folds`, each of these parts of the documents is held out in turn.
+    With `test`, variants are scored on test documents instead. Such scores are for reporting and must not be used to
+    choose a variant.
     """
     rows = []
     for name, overrides in variants.items():
         run = load_settings(FineTuning, config, [*common, *overrides])
         if test is None and not run.validation and not run.held_out:
             raise SettingsError(f"{config}: a comparison needs held-out documents. Set held_out or validation.")
-        trials = [for_variant(run, name, seed) for seed in seeds]
+        if folds and (run.validation or not run.held_out):
+            raise SettingsError(
+                f"{config}: folds are parts of the training documents. Set held_out, and no validation."
+            )
+        runs = {f"{name} {fold}": _load_fold(config, [*common, *overrides], fold) for fold in folds} or {name: run}
+        trials = [for_variant(run, folder, seed) for folder, run in runs.items() for seed in seeds]
         rows.append(
             {
                 "variant": name,
@@ -63,7 +70,12 @@ def compare(
                 **({"heads": _heads(trials), **_structure(trials)} if test is None else {}),
             }
         )
-    return {"seeds": list(seeds), "judged_on": test or HELD_OUT_DOCUMENTS, "rows": rows}
+    held_out = {"folds": list(folds)} if folds else {}
+    return {"seeds": list(seeds), **held_out, "judged_on": test or HELD_OUT_DOCUMENTS, "rows": rows}
+
+
+def _load_fold(config: Path, overrides: Sequence[str], fold: int) -> FineTuning:
+    return load_settings(FineTuning, config, [*overrides, f"held_out_fold={fold}"])
 
 
 def _heads(trials: Sequence[FineTuning]) -> dict[str, Any]:
