@@ -22,8 +22,9 @@ def collate(documents: Sequence[EncodedDocument], padding_id: int, multiple: int
     """Pad documents to the same number of tokens, rounded up to a multiple of `multiple`.
 
     Shapes for B documents, P tokens and W words: input_ids [B, P], attention_mask [B, P], word_ids [B, P],
-    token_boxes [B, P, 4], first_token [B, W], node_features [B, W, 10], neighbors [B, W, 8],
-    edge_features [B, W, 8, 11], labels [B, W], and unknown_types [B, K] if a document lacks annotations of a type.
+    token_boxes [B, P, 4], first_token [B, W], node_features [B, W, 10 or 20], neighbors [B, W, 8],
+    edge_features [B, W, 8, 11 or 12], labels [B, W], and unknown_types [B, K] if a document lacks annotations of a
+    type.
     """
     if not documents:
         raise DocumentError("a batch needs at least one document.")
