@@ -152,21 +152,14 @@ def graph_use(
     ],
     out: Out = None,
 ) -> None:
-    """Score models with their graph as it is and edited, to see what they use it for."""
-    configure_runtime()
-    from formnet.datasets import open_corpus_for
-    from formnet.datasets.alignment import with_entities
-    from formnet.evaluation.graph_use import graph_use as measure
-    from formnet.extraction.extractor import Extractor
+    """Score models with their graph as it is and edited, to see what they use it for.
 
-    rows = []
-    for pair in pairs:
-        model, _, corpus = pair.partition("=")
-        extractor = Extractor.from_pretrained(model)
-        documents = with_entities(open_corpus_for(extractor.labels, corpus))
-        f1 = measure(extractor, documents)
-        rows.append({"model": model, "corpus": corpus, "documents": len(documents), "f1": f1})
-    result = {"rows": rows}
+    Scores are F1, or the masked-language accuracy of a pre-trained model.
+    """
+    configure_runtime()
+    from benchmarks.graph_use import benchmark
+
+    result = {"rows": [benchmark(*pair.split("=", 1)) for pair in pairs]}
     write_results(result, out)
     print_json(result)
 

@@ -21,6 +21,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "training": costs.training,
     "funsd": scores.corpus,
     "ablation": scores.ablation,
+    "ablation-effects": scores.ablation_effects,
     "ocr-words": scores.choices_by_head,
     "curve": scores.curve,
     "base": scores.pretraining,
@@ -66,6 +67,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 #: Tables that combine several results.
 SOURCES = {
+    "ablation-effects": ("ablation",),
     "sizing": ("bulk", "ocr-cost"),
     "invoices-overview": ("invoices", "einvoices", "invoices-real"),
     "elsewhere": ("receipts-us", "wildreceipt", "einvoices", "invoices-real"),

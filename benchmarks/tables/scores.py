@@ -1,6 +1,7 @@
 """Tables of scores."""
 
 from collections.abc import Sequence
+from statistics import fmean, stdev
 from typing import Any
 
 from benchmarks.tables.markdown import table
@@ -64,6 +65,8 @@ def corpus(record: dict[str, Any]) -> str:
     rows += [(label, spread(f1), "this type only") for label, f1 in record["per_type"].items()]
     other_orders = list(record["by_order"].items())[1:]
     rows += [(f"{order} reading order", spread(f1), "all types") for order, f1 in other_orders]
+    if "ensemble" in record:
+        rows.append(("ensemble of these models", f"{100 * record['ensemble']:.2f}", "all types; tag scores averaged"))
     if is_fields:
         return table(rows)
     rows += published
@@ -88,6 +91,50 @@ def ablation(record: dict[str, Any]) -> str:
         (row["variant"], row["trained_in"], *(spread(row["f1"][order]) for order in orders)) for row in record["rows"]
     ]
     return table(rows)
+
+
+#: The ablation in Table 2 of the paper, with FormNet-A1: F1 by corpus and variant.
+PUBLISHED_ABLATION = {
+    "funsd": {"ETC": 65.90, "ETC + RichAtt": 82.22, "ETC + GCN": 79.37, "FormNet": 84.53},
+    "cord": {"ETC": 91.57, "ETC + RichAtt": 96.03, "ETC + GCN": 95.81, "FormNet": 96.87},
+}
+#: What is added to which variant, and the result.
+EFFECTS = (
+    ("Rich Attention alone", "ETC", "ETC + RichAtt"),
+    ("Rich Attention next to the graph", "ETC + GCN", "FormNet"),
+    ("graph alone", "ETC", "ETC + GCN"),
+    ("graph next to Rich Attention", "ETC + RichAtt", "FormNet"),
+)
+
+
+def ablation_effects(records: dict[str, Any]) -> str:
+    """Tabulate what each part adds to F1, as differences between variants with the same seed, next to the paper."""
+    orders = [order for record in records.values() for row in record["rows"] for order in row["f1"]]
+    tested_in = list(dict.fromkeys(orders))
+    rows: list[tuple[str, ...]] = [("corpus", "effect", *(f"{order} order" for order in tested_in), "paper")]
+    for record in records.values():
+        corpus = record["test"].partition(":")[0]
+        published = PUBLISHED_ABLATION[corpus]
+        f1 = {row["variant"]: row["f1"] for row in record["rows"] if row["trained_in"] == "given"}
+        for name, without, complete in EFFECTS:
+            effects = (_difference(f1[without][order], f1[complete][order]) for order in tested_in)
+            rows.append((corpus.upper(), name, *effects, signed(published[complete] - published[without])))
+    return table(rows)
+
+
+def _difference(without: dict[str, Any], complete: dict[str, Any]) -> str:
+    differences = [100 * (b - a) for a, b in zip(without["per_seed"], complete["per_seed"], strict=True)]
+    deviation = f" ± {stdev(differences):.2f}" if len(differences) > 1 else ""
+    return signed(fmean(differences)) + deviation
+
+
+def signed(number: float) -> str:
+    """Format a difference.
+
+    >>> signed(-1.234)
+    '−1.23'
+    """
+    return f"{number:+.2f}".replace("-", "−")
 
 
 def choices_by_head(record: dict[str, Any]) -> str:

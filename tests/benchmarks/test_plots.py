@@ -15,7 +15,6 @@ def make_record() -> dict[str, object]:
         "curves": curves,
     }
     return {
-        "seeds": [0, 1],
         "rows": [
             {"variant": "no graph", "graph_use": {}, **row},
             {"variant": "graph", "graph_use": {"messages_cut": score}, **row},

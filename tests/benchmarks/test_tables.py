@@ -31,3 +31,33 @@ def test_pretraining_table_multiplies_steps_and_tokens(tmp_path: Path) -> None:
     record = {"config": config, "held_out": [{"step": 500, "loss": 3.1, "accuracy": 0.5}]}
     (tmp_path / "results" / "base.json").write_text(json.dumps(record))
     assert "| 500 | 3.0 M | 3.10 | 50.0% |" in render("base", tmp_path)
+
+
+def test_ablation_effects_pairs_seeds_and_shows_the_paper(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    f1 = {"ETC": [0.5, 0.6], "ETC + RichAtt": [0.7, 0.7], "ETC + GCN": [0.6, 0.7], "FormNet": [0.69, 0.71]}
+    rows = [
+        {"variant": name, "trained_in": "given", "f1": {"given": {"per_seed": values}}} for name, values in f1.items()
+    ]
+    record = {"test": "funsd:data/funsd@test", "rows": rows}
+    (tmp_path / "results" / "ablation.json").write_text(json.dumps(record))
+    assert render("ablation-effects", tmp_path).splitlines()[2:] == [
+        "| FUNSD | Rich Attention alone | +15.00 ± 7.07 | +16.32 |",
+        "| FUNSD | Rich Attention next to the graph | +5.00 ± 5.66 | +5.16 |",
+        "| FUNSD | graph alone | +10.00 ± 0.00 | +13.47 |",
+        "| FUNSD | graph next to Rich Attention | +0.00 ± 1.41 | +2.31 |",
+    ]
+
+
+def test_graph_use_table_names_the_score_of_each_model(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    edits = {"as_is": 0.5, "messages_cut": 0.25}
+    rows = [
+        {"model": "base", "corpus": "a", "documents": 2, "masked_language_accuracy": edits},
+        {"model": "receipts", "corpus": "b", "documents": 3, "f1": edits},
+    ]
+    (tmp_path / "results" / "graph-use.json").write_text(json.dumps({"rows": rows}))
+    assert render("graph-use", tmp_path).splitlines()[2:] == [
+        "| `base` | 2 of `a` | masked-language accuracy | 50.0 | 25.0 |",
+        "| `receipts` | 3 of `b` | F1 | 50.0 | 25.0 |",
+    ]

@@ -52,6 +52,7 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     assert {"command", "commit", "config", "seeds", "f1", "per_type"} <= set(repeated)
     assert len(repeated["f1"]["per_seed"]) == 2
     assert {"mean", "std"} <= set(repeated["f1"])
+    assert 0 <= repeated["ensemble"] <= 1
     assert repeated["held_out"][""]["per_seed"] == repeated["f1"]["per_seed"]  # the same documents in this test
 
     (tmp_path / "variants.yaml").write_text("as it is: []\nlonger: [epochs=3]\n")

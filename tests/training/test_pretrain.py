@@ -114,6 +114,21 @@ def test_compare_pretraining_reports_each_variant_with_its_use_of_the_graph(
     assert [point["step"] for point in with_graph["curves"][0]] == [2, 4]
     assert set(with_graph["graph_use"]) == {"as_is", "messages_cut", "edges_shuffled", "edge_features_zeroed"}
     assert without_graph["graph_use"] == {}
+
+    out = tmp_path / "variants.json"
+    one_by_one = ("compare", str(config), str(tmp_path / "variants.yaml"), "--out", str(out))
+    run_for_stdout(*one_by_one, "--seed", "1", "--variant", "graph")
+    run_for_stdout(*one_by_one, "--seed", "0", "--variant", "graph")
+    rows = json.loads(run_for_stdout(*one_by_one, "--seed", "0", "--seed", "1", "--variant", "no graph"))["rows"]
+    assert rows[0].pop("commit") is not None
+    assert rows == [with_graph, without_graph]
+    assert len(json.loads(out.read_text())["earlier"]) == 2
+    other_precision = f"optimization.bf16={str(not run.optimization.bf16).lower()}"
+    with pytest.raises(SettingsError, match="different precision"):
+        run_for_stdout(*one_by_one, "--seed", "1", "--set", other_precision)
+    with pytest.raises(SettingsError, match="different steps"):
+        run_for_stdout(*one_by_one, "--set", "steps=5")
+
     with pytest.raises(SettingsError, match="needs held-out pages"):
         compare_pretraining(config, {"none": ["held_out_pages=0"]}, [0])
 

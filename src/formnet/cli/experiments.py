@@ -66,12 +66,15 @@ def compare(
     override: Overrides = None,
     out: Out = None,
 ) -> None:
-    """Train or pre-train variants of a configuration, and score them on held-out documents or pages."""
+    """Train or pre-train variants of a configuration, and score them on held-out documents or pages.
+
+    Results of pre-training are added to those in --out: variants, and seeds of variants.
+    """
     configure_runtime(training=True)
     from formnet.training.config import FineTuning, PreTraining, is_pretraining, load_settings
     from formnet.training.experiments.compare import HELD_OUT_DOCUMENTS, read_variants
     from formnet.training.experiments.compare import compare as run_experiment
-    from formnet.training.experiments.compare_pretraining import HELD_OUT_PAGES, compare_pretraining
+    from formnet.training.experiments.compare_pretraining import compare_pretraining, merge_seeds, read_earlier
     from formnet.training.experiments.rows import choose_variants, merge_rows, read_earlier_rows
 
     is_pretraining_run, seeds = is_pretraining(config), seed or [0]
@@ -79,17 +82,19 @@ def compare(
         raise typer.BadParameter("pre-training is scored on held-out pages.", param_hint="--test")
     if fold and (is_pretraining_run or test is not None):
         raise typer.BadParameter("only training that is scored on held-out documents has folds.", param_hint="--fold")
-    settings = load_settings(PreTraining if is_pretraining_run else FineTuning, config, override or ())
     available = read_variants(variants)
     named = {name: available[name] for name in choose_variants(variant or (), available)}
-    judged_on = HELD_OUT_PAGES if is_pretraining_run else test or HELD_OUT_DOCUMENTS
-    conditions = {"seeds": seeds, "folds": fold or None, "judged_on": judged_on}
-    earlier = read_earlier_rows(out, settings, **conditions) if variant else None
+    settings: PreTraining | FineTuning
     if is_pretraining_run:
-        result = compare_pretraining(config, named, seeds, override or ())
+        settings = load_settings(PreTraining, config, override or ())
+        earlier = read_earlier(out, settings, seeds)
+        result = merge_seeds(compare_pretraining(config, named, seeds, override or ()), earlier)
     else:
+        settings = load_settings(FineTuning, config, override or ())
+        conditions = {"seeds": seeds, "folds": fold or None, "judged_on": test or HELD_OUT_DOCUMENTS}
+        earlier = read_earlier_rows(out, settings, **conditions) if variant else None
         result = run_experiment(config, named, seeds, test, override or (), fold or ())
-    result = merge_rows(result, earlier, lambda row: row["variant"])
+        result = merge_rows(result, earlier, lambda row: row["variant"])
     _output({"config": settings.model_dump(mode="json"), **result}, out)
 
 

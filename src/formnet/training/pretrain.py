@@ -10,7 +10,7 @@ import torch
 from transformers import set_seed
 
 from formnet.document import Document
-from formnet.document.reading_order import reorder
+from formnet.document.reading_order import Order, reorder
 from formnet.encoding import EncodedDocument, Encoder, buckets
 from formnet.encoding.graph_edits import GRAPH_EDITS, edit_graph
 from formnet.errors import SettingsError
@@ -77,7 +77,15 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         split.save(run.output)
     if checkpoint is not None:
         stream.resume(checkpoint, completed_steps(checkpoint) * run.optimization.gradient_accumulation_steps)
-    held_out = HeldOutPages(split.held_out, encoder, masker, run)
+    held_out = HeldOutPages(
+        split.held_out,
+        encoder,
+        masker,
+        orders=run.eval_orders,
+        max_batch_tokens=run.optimization.max_batch_tokens,
+        seed=run.seed,
+        bf16=run.optimization.bf16,
+    )
     trainer = FormNetTrainer(
         run,
         initialized,
@@ -122,9 +130,20 @@ def completed_steps(checkpoint: Path) -> int:
 class HeldOutPages:
     """Held-out pages, with the same tokens masked in each evaluation."""
 
-    def __init__(self, pages: Sequence[Document], encoder: Encoder, masker: Masker, run: PreTraining) -> None:
-        self.encoder, self.masker, self.run = encoder, masker, run
-        self.pages = {order: [encoder(reorder(page, order)) for page in pages] for order in run.eval_orders}
+    def __init__(
+        self,
+        pages: Sequence[Document],
+        encoder: Encoder,
+        masker: Masker,
+        *,
+        orders: Sequence[Order] = ("given",),
+        max_batch_tokens: int,
+        seed: int,
+        bf16: bool,
+    ) -> None:
+        self.encoder, self.masker = encoder, masker
+        self.max_batch_tokens, self.seed, self.bf16 = max_batch_tokens, seed, bf16
+        self.pages = {order: [encoder(reorder(page, order)) for page in pages] for order in orders}
         self.batches = {order: self._batches(encoded) for order, encoded in self.pages.items()}
 
     def evaluate(self, model: torch.nn.Module) -> dict[str, float]:
@@ -143,12 +162,12 @@ class HeldOutPages:
         return {name: self._evaluate(model, part) for name, part in [("as_is", batches), *edited.items()]}
 
     def _batches(self, pages: Sequence[EncodedDocument]) -> list[TensorBatch]:
-        generator = np.random.default_rng(self.run.seed)
-        groups = buckets([len(page) for page in pages], self.run.optimization.max_batch_tokens)
+        generator = np.random.default_rng(self.seed)
+        groups = buckets([len(page) for page in pages], self.max_batch_tokens)
         return [masked_batch([pages[i] for i in group], self.masker, generator, self.encoder) for group in groups]
 
     def _evaluate(self, model: torch.nn.Module, batches: Sequence[TensorBatch]) -> dict[str, float]:
-        return evaluate_masked_lm(model, batches, bf16=self.run.optimization.bf16)
+        return evaluate_masked_lm(model, batches, bf16=self.bf16)
 
 
 @torch.no_grad()

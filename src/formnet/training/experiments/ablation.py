@@ -29,7 +29,8 @@ def ablate(
 ) -> dict[str, Any]:
     """Train every variant in every order with every seed; score each in all orders.
 
-    With the output folder of a comparison in pre-training, each variant starts from its own pre-trained weights.
+    With the output folder of a comparison in pre-training, each variant starts from its own pre-trained weights, of the
+    first seed there.
     """
     rows = []
     for order, name in product(trained_in, variants):
@@ -50,5 +51,6 @@ def ablate(
 def _init(run: FineTuning, variant: str, pretrained: Path | None) -> InitConfig:
     """Return the initial weights of a variant: pre-trained ones, or those of the run with another configuration."""
     if pretrained is not None:
-        return InitConfig(checkpoint=pretrained / variant_folder(variant) / "seed-0")
+        folder = pretrained / variant_folder(variant)
+        return InitConfig(checkpoint=min(folder.glob("seed-*"), default=folder / "seed-0"))
     return run.init.model_copy(update={"overrides": {**run.init.overrides, **VARIANTS[variant]}})

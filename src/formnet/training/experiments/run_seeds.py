@@ -8,12 +8,22 @@ import numpy as np
 from formnet.document.reading_order import Order
 from formnet.evaluation.entities import MISS_KINDS
 from formnet.training.config import FineTuning
-from formnet.training.experiments.trial import for_seed, held_out_f1, mean_and_std, parameter_count, score_trial
+from formnet.training.experiments.ensemble import Ensemble
+from formnet.training.experiments.trial import (
+    for_seed,
+    held_out_f1,
+    mean_and_std,
+    parameter_count,
+    run_trial,
+    score,
+    score_trial,
+)
 
 
 def run_seeds(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
-    """Train with every seed and score on the test documents."""
-    scores = [score_trial(for_seed(run, seed), test, orders) for seed in seeds]
+    """Train with every seed and score on the test documents: each model, and all of them as an ensemble."""
+    runs = [for_seed(run, seed) for seed in seeds]
+    scores = [score_trial(trial, test, orders) for trial in runs]
     first = orders[0]
     kind = "fields" if "fields" in scores[0][first] else "entities"
     types = sorted({label for score in scores for label in score[first][kind]["per_type"]})
@@ -21,15 +31,16 @@ def run_seeds(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence
     def values(part: str, metric: str, order: Order = first) -> list[float]:
         return [score[order][part][metric] for score in scores]
 
-    held_out = [held_out_f1(for_seed(run, seed)) for seed in seeds]
+    held_out = [held_out_f1(trial) for trial in runs]
     unseen = scores[0][first]["not_in_training"]["documents"]
+    ensemble = score(Ensemble([run_trial(trial) for trial in runs]), run, test) if len(runs) > 1 else {}
     exact = {}
     if kind == "fields":
         exact = {"exact_string": mean_and_std([score[first][kind]["exact_string"]["f1"] for score in scores])}
     return {
         "test": test,
         "seeds": list(seeds),
-        "parameters": parameter_count(for_seed(run, seeds[0])),
+        "parameters": parameter_count(runs[0]),
         "scored": kind,
         "f1": mean_and_std(values(kind, "f1")),
         "precision": mean_and_std(values(kind, "precision")),
@@ -50,6 +61,7 @@ def run_seeds(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence
         "spans": mean_and_std(values("entities", "f1")),
         "by_order": {order: mean_and_std(values(kind, "f1", order)) for order in orders},
         "words_by_order": {order: mean_and_std(values("words", "f1", order)) for order in orders},
+        **({"ensemble": ensemble["given"][kind]["f1"]} if ensemble else {}),
         **exact,
         "interval_per_seed": [score[first][kind]["interval"] for score in scores],
         "ece": mean_and_std([score[first]["calibration"]["ece"] for score in scores]),

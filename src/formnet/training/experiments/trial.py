@@ -52,7 +52,11 @@ def held_out_metrics(run: FineTuning) -> dict[str, dict[str, Any]]:
 
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
     """Train, and compute metrics on the test documents in each reading order."""
-    extractor = run_trial(run)
+    return score(run_trial(run), run, test, orders)
+
+
+def score(extractor: Extractor, run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
+    """Compute metrics of a model that was trained with these settings on the test documents in each reading order."""
     training = [document for spec in run.corpus for document in open_corpus(spec)]
     duplicates = near_duplicates(open_corpus(test), training)
     scores: dict[str, Any] = {}
