@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from formnet.document.tags import TagScheme
-from formnet.modeling.crf import UNKNOWN_PENALTY, crf_loss, forward_backward
+from formnet.modeling.crf import UNKNOWN_PENALTY, crf_loss, forward_backward, soft_crf_loss
 
 SCHEME = TagScheme(("a", "b"))
 #: An "a" of two words, O and a "b" of one word; and a shorter document.
@@ -55,6 +55,26 @@ def test_crf_loss_document_without_words_is_zero() -> None:
     losses = crf_loss(scores, torch.zeros(2, 0, dtype=torch.long))
     assert losses.tolist() == [0.0, 0.0]
     losses.sum().backward()  # type: ignore[no-untyped-call]
+
+
+def test_soft_crf_loss_certain_teacher_equals_crf_loss() -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(2, 4, len(SCHEME), dtype=torch.float64)
+    mask = TAGS >= 0
+    certain = torch.nn.functional.one_hot(TAGS.clamp(min=0), len(SCHEME)).double()
+    certain[~mask] = -100.0
+    assert torch.allclose(soft_crf_loss(scores, certain, mask), crf_loss(scores, TAGS))
+
+
+def test_soft_crf_loss_has_no_gradient_at_the_teacher() -> None:
+    torch.manual_seed(0)
+    mask = TAGS >= 0
+    teacher = torch.randn(2, 4, len(SCHEME), dtype=torch.float64)
+    probabilities = torch.from_numpy(forward_backward(teacher.numpy(), mask.numpy()).marginals())
+    for scores, is_teacher in ((teacher, True), (-teacher, False)):
+        leaf = scores.clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(soft_crf_loss(leaf, probabilities, mask).sum(), leaf)
+        assert bool(gradient[mask].abs().max() < 1e-9) == is_teacher
 
 
 def test_crf_loss_unknown_types_sums_over_paths_with_these_types() -> None:

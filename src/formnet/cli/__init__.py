@@ -37,6 +37,7 @@ for command in (
     watch.watch,
     mcp.mcp,
     train.train,
+    train.distill,
     train.pretrain,
     evaluate.evaluate,
     evaluate.evaluate_ocr,

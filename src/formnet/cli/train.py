@@ -1,4 +1,4 @@
-"""`formnet train` and `formnet pretrain`, configured by one YAML file."""
+"""`formnet train`, `formnet distill` and `formnet pretrain`, configured by one YAML file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +24,15 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
     from formnet.training.finetune import finetune
 
     finetune(load_settings(FineTuning, config, override or ()), resume=resume)
+
+
+def distill(config: Config, override: Overrides = None, resume: Resume = True) -> None:
+    """Train a model on what others predict for documents without labels."""
+    configure_runtime(training=True)
+    from formnet.training import Distillation, load_settings
+    from formnet.training.distill import distill as run_distillation
+
+    run_distillation(load_settings(Distillation, config, override or ()), resume=resume)
 
 
 def pretrain(config: Config, override: Overrides = None, resume: Resume = True, out: Out = None) -> None:

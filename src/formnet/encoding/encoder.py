@@ -71,7 +71,7 @@ class EncodedDocument:
     node_features: NDArray[np.float32]  # [W, 10], or 20 with segments
     neighbors: NDArray[np.int64]  # [W, 8] word indices, padded with −1
     edge_features: NDArray[np.float32]  # [W, 8, 11], or 12 with segments
-    tags: NDArray[np.int64] | None = None  # [W]
+    tags: NDArray[np.int64] | NDArray[np.float32] | None = None  # [W], or probabilities [W, T]
     unknown_types: NDArray[np.bool_] | None = None  # [K] entity types that were not annotated; None: all were
     structure: "EncodedStructure | None" = None
 

@@ -115,6 +115,16 @@ def crf_loss(scores: Tensor, tags: Tensor, unknown_types: Tensor | None = None) 
     return log_total - torch.where(mask, gold, 0.0).sum(-1)
 
 
+def soft_crf_loss(scores: Tensor, probabilities: Tensor, mask: Tensor) -> Tensor:
+    """Compute the expected −log P(path) per document [B] under the tag probabilities [B, W, T] of another model.
+
+    The mask [B, W] is False for padding.
+    """
+    expected = (scores.double() * probabilities).sum(-1)  # [B, W]
+    log_total: Tensor = _LogTotal.apply(scores, mask)
+    return log_total - torch.where(mask, expected, 0.0).sum(-1)
+
+
 class _LogTotal(torch.autograd.Function):
     """Log-sum over all legal paths, in double precision; its gradient is the marginal probability of every tag."""
 

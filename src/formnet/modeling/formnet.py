@@ -564,7 +564,7 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         unknown_types: Tensor | None = None,
         **inputs: Any,
     ) -> FormNetTokenClassifierOutput:
-        """Compute tag scores [B, W, T] and, given labels [B, W], the configured loss; `unknown_types` is for a CRF."""
+        """Compute tag scores [B, W, T] and, given labels [B, W] or a teacher's probabilities [B, W, T], the loss."""
         encoded = self.formnet(**inputs)
         states = encoded.last_hidden_state
         at_word = first_token.clamp(min=0)[..., None].expand(-1, -1, states.shape[-1])
@@ -576,7 +576,9 @@ class FormNetForTokenClassification(FormNetPreTrainedModel):
         output = FormNetTokenClassifierOutput(None, logits, None, None, key_logits, link_terms, type_logits)
         if labels is None:
             return output
-        if self.config.loss == "crf":
+        if labels.is_floating_point():
+            loss = losses.distillation_loss(logits, labels, self.head_sizes, num_items_in_batch)
+        elif self.config.loss == "crf":
             loss = losses.multi_head_crf_loss(logits, labels, head, self.head_sizes, num_items_in_batch, unknown_types)
         elif self.config.loss == "all_tokens":
             scores = self.classifier(self.dropout(states))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from formnet.modeling.crf import crf_loss
+from formnet.modeling.crf import crf_loss, soft_crf_loss
 
 IGNORE_INDEX = -100  # label of words and tokens without a loss
 
@@ -58,6 +58,20 @@ def multi_head_crf_loss(
         own = slice(None) if head is None or len(sizes) == 1 else head == number
         total = total + crf_loss(scores[own], labels[own]).sum()
     return divide_by_labels(total, labels, count)
+
+
+def distillation_loss(
+    logits: Tensor, probabilities: Tensor, sizes: Sequence[int], count: Tensor | int | None
+) -> Tensor:
+    """Compute the expected negative log-likelihood under the tag probabilities [B, W, T] of a teacher.
+
+    Probabilities are −100 for padding, and `count` is the number of others, as for labels.
+    """
+    mask = probabilities[..., 0] >= 0
+    parts = zip(logits.split(list(sizes), dim=-1), probabilities.split(list(sizes), dim=-1), strict=True)
+    total = sum((soft_crf_loss(*part, mask).sum() for part in parts), start=logits.new_zeros(()))
+    words = mask.sum() if count is None else torch.as_tensor(count) / probabilities.shape[-1]
+    return total / words.clamp(min=1)
 
 
 def all_tokens_loss(

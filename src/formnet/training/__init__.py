@@ -1,5 +1,5 @@
 """Pre-training and fine-tuning with transformers' Trainer, configured by one YAML file per run."""
 
-from formnet.training.config import FineTuning, PreTraining, load_settings
+from formnet.training.config import Distillation, FineTuning, PreTraining, load_settings
 
-__all__ = ["FineTuning", "PreTraining", "load_settings"]
+__all__ = ["Distillation", "FineTuning", "PreTraining", "load_settings"]

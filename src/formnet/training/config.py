@@ -152,6 +152,17 @@ class FineTuning(Run):
         return self
 
 
+class Distillation(Run):
+    """Training on what other models predict for documents without labels."""
+
+    init: InitConfig = InitConfig(checkpoint=Path("base"))
+    teachers: tuple[Path, ...] = Field(min_length=1)  # models with the same labels, whose tag scores are averaged
+    corpus: Corpora = Field(min_length=1)  # documents; their own labels are not used
+    documents: int | None = Field(None, ge=1)  # maximum number; default: all
+    epochs: int = Field(2, ge=1)
+    token_mask: Probability = 0  # probability that the trained model does not see a token
+
+
 class PreTraining(Run, ReadingOrders):
     """Masked language modeling on unlabeled pages."""
 

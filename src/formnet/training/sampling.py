@@ -88,12 +88,37 @@ class DocumentDataset(Dataset[Example]):
             generator = np.random.default_rng([self.seed, index.epoch, index.document])
             encoded = self.encoders[head](augment(document, self.settings, generator))
             if self.mask_id is not None:
-                masked = generator.random(len(encoded)) < self.settings.token_mask
-                encoded = replace(encoded, token_ids=np.where(masked, self.mask_id, encoded.token_ids))
-        if index.filler:
-            assert encoded.tags is not None
-            encoded = replace(encoded, tags=np.full_like(encoded.tags, IGNORE_INDEX), structure=None)
-        return Example(encoded, head)
+                encoded = mask_tokens(encoded, self.settings.token_mask, self.mask_id, generator)
+        return Example(without_labels(encoded) if index.filler else encoded, head)
+
+
+class TaughtDataset(Dataset[Example]):
+    """Encoded documents whose labels are tag probabilities [W, T] of a teacher."""
+
+    def __init__(self, documents: Sequence[EncodedDocument], token_mask: float, mask_id: int, seed: int) -> None:
+        self.documents, self.token_mask, self.mask_id, self.seed = documents, token_mask, mask_id, seed
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __getitem__(self, index: SampleIndex) -> Example:
+        generator = np.random.default_rng([self.seed, index.epoch, index.document])
+        encoded = mask_tokens(self.documents[index.document], self.token_mask, self.mask_id, generator)
+        return Example(without_labels(encoded) if index.filler else encoded, 0)
+
+
+def mask_tokens(
+    document: EncodedDocument, probability: float, mask_id: int, generator: np.random.Generator
+) -> EncodedDocument:
+    """Return a copy in which random tokens are masked."""
+    masked = generator.random(len(document)) < probability
+    return replace(document, token_ids=np.where(masked, mask_id, document.token_ids))
+
+
+def without_labels(document: EncodedDocument) -> EncodedDocument:
+    """Return a copy that has no loss."""
+    assert document.tags is not None
+    return replace(document, tags=np.full_like(document.tags, IGNORE_INDEX), structure=None)
 
 
 def collate_examples(examples: Sequence[Example], padding_id: int) -> TensorBatch:

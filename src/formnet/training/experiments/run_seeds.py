@@ -8,7 +8,7 @@ import numpy as np
 from formnet.document.reading_order import Order
 from formnet.evaluation.entities import MISS_KINDS
 from formnet.training.config import FineTuning
-from formnet.training.experiments.ensemble import Ensemble
+from formnet.training.ensemble import Ensemble
 from formnet.training.experiments.trial import (
     for_seed,
     held_out_f1,

@@ -1,10 +1,11 @@
-"""Several models with the same heads as one: an upper bound for what a single network of this size can learn."""
+"""Several models with the same labels as one."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from formnet.document import Document
+from formnet.errors import SettingsError
 from formnet.extraction.extractor import Extractor
 from formnet.extraction.links import BatchScores
 
@@ -13,6 +14,8 @@ class Ensemble(Extractor):
     """Averages the tag scores of its members, and decodes them like the first member."""
 
     def __init__(self, members: Sequence[Extractor]) -> None:
+        if any(member.heads != members[0].heads for member in members):
+            raise SettingsError("the models have different labels. Use models trained on the same labels.")
         vars(self).update(vars(members[0]))
         self.members = members
 

@@ -5,7 +5,7 @@ import torch
 
 from formnet.document import Document
 from formnet.extraction.extractor import Extractor
-from formnet.training.experiments.ensemble import Ensemble
+from formnet.training.ensemble import Ensemble
 
 
 def test_ensemble_averages_tag_scores(model: Path, documents: list[Document]) -> None:
