@@ -22,6 +22,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "funsd": scores.corpus,
     "ablation": scores.ablation,
     "ablation-effects": scores.ablation_effects,
+    "ablation-without-pretraining": scores.ablation,
     "ocr-words": scores.choices_by_head,
     "curve": scores.curve,
     "base": scores.pretraining,
@@ -67,7 +68,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 #: Tables that combine several results.
 SOURCES = {
-    "ablation-effects": ("ablation",),
+    "ablation-effects": tuple(scores.ABLATIONS),
     "sizing": ("bulk", "ocr-cost"),
     "invoices-overview": ("invoices", "einvoices", "invoices-real"),
     "elsewhere": ("receipts-us", "wildreceipt", "einvoices", "invoices-real"),

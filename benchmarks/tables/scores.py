@@ -107,18 +107,22 @@ EFFECTS = (
 )
 
 
+#: Ablations by the name of their results.
+ABLATIONS = {"ablation": "pre-trained", "ablation-without-pretraining": "not pre-trained"}
+
+
 def ablation_effects(records: dict[str, Any]) -> str:
     """Tabulate what each part adds to F1, as differences between variants with the same seed, next to the paper."""
-    orders = [order for record in records.values() for row in record["rows"] for order in row["f1"]]
-    tested_in = list(dict.fromkeys(orders))
-    rows: list[tuple[str, ...]] = [("corpus", "effect", *(f"{order} order" for order in tested_in), "paper")]
-    for record in records.values():
+    tested_in = list(records["ablation"]["rows"][0]["f1"])
+    rows: list[tuple[str, ...]] = [("corpus", "variants", "effect", *(f"{o} order" for o in tested_in), "paper")]
+    for source, record in records.items():
         corpus = record["test"].partition(":")[0]
         published = PUBLISHED_ABLATION[corpus]
         f1 = {row["variant"]: row["f1"] for row in record["rows"] if row["trained_in"] == "given"}
         for name, without, complete in EFFECTS:
             effects = (_difference(f1[without][order], f1[complete][order]) for order in tested_in)
-            rows.append((corpus.upper(), name, *effects, signed(published[complete] - published[without])))
+            paper = signed(published[complete] - published[without])
+            rows.append((corpus.upper(), ABLATIONS[source], name, *effects, paper))
     return table(rows)
 
 

@@ -40,13 +40,16 @@ def test_ablation_effects_pairs_seeds_and_shows_the_paper(tmp_path: Path) -> Non
         {"variant": name, "trained_in": "given", "f1": {"given": {"per_seed": values}}} for name, values in f1.items()
     ]
     record = {"test": "funsd:data/funsd@test", "rows": rows}
-    (tmp_path / "results" / "ablation.json").write_text(json.dumps(record))
-    assert render("ablation-effects", tmp_path).splitlines()[2:] == [
-        "| FUNSD | Rich Attention alone | +15.00 ± 7.07 | +16.32 |",
-        "| FUNSD | Rich Attention next to the graph | +5.00 ± 5.66 | +5.16 |",
-        "| FUNSD | graph alone | +10.00 ± 0.00 | +13.47 |",
-        "| FUNSD | graph next to Rich Attention | +0.00 ± 1.41 | +2.31 |",
+    for name in ("ablation", "ablation-without-pretraining"):
+        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(record))
+    lines = render("ablation-effects", tmp_path).splitlines()
+    assert lines[2:6] == [
+        "| FUNSD | pre-trained | Rich Attention alone | +15.00 ± 7.07 | +16.32 |",
+        "| FUNSD | pre-trained | Rich Attention next to the graph | +5.00 ± 5.66 | +5.16 |",
+        "| FUNSD | pre-trained | graph alone | +10.00 ± 0.00 | +13.47 |",
+        "| FUNSD | pre-trained | graph next to Rich Attention | +0.00 ± 1.41 | +2.31 |",
     ]
+    assert lines[6].startswith("| FUNSD | not pre-trained | Rich Attention alone |")
 
 
 def test_graph_use_table_names_the_score_of_each_model(tmp_path: Path) -> None:
