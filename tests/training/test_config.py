@@ -6,11 +6,17 @@ import pytest
 import torch
 
 from formnet.errors import SettingsError
-from formnet.training.config import FineTuning, PreTraining, is_pretraining, load_settings
+from formnet.training.config import Distillation, FineTuning, PreTraining, Run, is_pretraining, load_settings
 from formnet.training.experiments.compare import read_variants
 from small_runs import small_run
 
 CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def run_type(config: Path) -> type[Run]:
+    if is_pretraining(config):
+        return PreTraining
+    return Distillation if config.stem == "distill" else FineTuning
 
 
 @pytest.mark.parametrize("variants", sorted(CONFIGS.glob("*/*.yaml")), ids=lambda file: file.stem)
@@ -19,12 +25,12 @@ def test_load_settings_shipped_variants_are_valid(variants: Path) -> None:
     if not config.is_file():
         config = CONFIGS / f"{variants.stem.partition('-')[0]}.yaml"  # rows/funsd-scratch.yaml belongs to funsd.yaml
     for overrides in read_variants(variants).values():
-        load_settings(PreTraining if is_pretraining(config) else FineTuning, config, overrides)
+        load_settings(run_type(config), config, overrides)
 
 
 @pytest.mark.parametrize("config", sorted(CONFIGS.glob("*.yaml")), ids=lambda file: file.stem)
 def test_load_settings_shipped_configuration_is_valid(config: Path) -> None:
-    load_settings(PreTraining if is_pretraining(config) else FineTuning, config)
+    load_settings(run_type(config), config)
 
 
 def test_load_settings_overrides_replace_values(tmp_path: Path) -> None:
