@@ -17,7 +17,12 @@ def draw_results(results: Path, folder: Path) -> Iterator[Path]:
         file = results / f"{name}.json"
         return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
-    for name, draw in (("curve", draw_curve), ("ablation", draw_ablation), ("pretrain-variants", draw_pretraining)):
+    for name, draw in (
+        ("curve", draw_curve),
+        ("ablation", draw_ablation),
+        ("ablation-cord", draw_ablation),
+        ("pretrain-variants", draw_pretraining),
+    ):
         if (result := record(name)) is not None:
             draw(result, folder / f"{name}.png")
             yield folder / f"{name}.png"
@@ -59,7 +64,8 @@ def draw_ablation(record: dict[str, Any], path: Path) -> None:
     rows = record["rows"]
     variants = list(dict.fromkeys(row["variant"] for row in rows))
     groups = [(row["trained_in"], order) for row in rows if row["variant"] == variants[0] for order in row["f1"]]
-    with plot(path, "Ablation by reading order", "training order → test order", "F1") as axes:
+    corpus = record["test"].partition(":")[0].upper()
+    with plot(path, f"Ablation on {corpus} by reading order", "training order → test order", "F1") as axes:
         for i, (variant, color) in enumerate(zip(variants, ("gray", GREEN, ORANGE, BLUE), strict=False)):
             by_order = {row["trained_in"]: row["f1"] for row in rows if row["variant"] == variant}
             scores = [by_order[trained][tested] for trained, tested in groups]

@@ -21,6 +21,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "training": costs.training,
     "funsd": scores.corpus,
     "ablation": scores.ablation,
+    "ablation-cord": scores.ablation,
     "ablation-effects": scores.ablation_effects,
     "ablation-without-pretraining": scores.ablation,
     "ocr-words": scores.choices_by_head,

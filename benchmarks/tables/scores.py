@@ -108,7 +108,11 @@ EFFECTS = (
 
 
 #: Ablations by the name of their results.
-ABLATIONS = {"ablation": "pre-trained", "ablation-without-pretraining": "not pre-trained"}
+ABLATIONS = {
+    "ablation": "pre-trained",
+    "ablation-cord": "pre-trained",
+    "ablation-without-pretraining": "not pre-trained",
+}
 
 
 def ablation_effects(records: dict[str, Any]) -> str:

@@ -39,8 +39,8 @@ def test_ablation_effects_pairs_seeds_and_shows_the_paper(tmp_path: Path) -> Non
     rows = [
         {"variant": name, "trained_in": "given", "f1": {"given": {"per_seed": values}}} for name, values in f1.items()
     ]
-    record = {"test": "funsd:data/funsd@test", "rows": rows}
-    for name in ("ablation", "ablation-without-pretraining"):
+    for name, corpus in (("ablation", "funsd"), ("ablation-cord", "cord"), ("ablation-without-pretraining", "funsd")):
+        record = {"test": f"{corpus}:data@test", "rows": rows}
         (tmp_path / "results" / f"{name}.json").write_text(json.dumps(record))
     lines = render("ablation-effects", tmp_path).splitlines()
     assert lines[2:6] == [
@@ -49,7 +49,8 @@ def test_ablation_effects_pairs_seeds_and_shows_the_paper(tmp_path: Path) -> Non
         "| FUNSD | pre-trained | graph alone | +10.00 ± 0.00 | +13.47 |",
         "| FUNSD | pre-trained | graph next to Rich Attention | +0.00 ± 1.41 | +2.31 |",
     ]
-    assert lines[6].startswith("| FUNSD | not pre-trained | Rich Attention alone |")
+    assert lines[6].startswith("| CORD | pre-trained | Rich Attention alone |")
+    assert lines[10].startswith("| FUNSD | not pre-trained | Rich Attention alone |")
 
 
 def test_graph_use_table_names_the_score_of_each_model(tmp_path: Path) -> None:
