@@ -43,12 +43,12 @@ def reference_lists(
     from benchmarks.reference_lists import benchmark
     from formnet.datasets import open_corpus_for
     from formnet.extraction.extractor import Extractor
-    from formnet.training.data import read_again
+    from formnet.training.data import load_readings
 
     extractor = Extractor.from_pretrained(model)
     listed, documents = (list(open_corpus_for(extractor.labels, spec)) for spec in (known, corpus))
     if readings:
-        documents = read_again(documents, readings)
+        documents = load_readings(documents, readings)
     record = {"model": model, "known": known, "corpus": corpus, **benchmark(extractor, listed, documents, field)}
     write_results(record, out)
     print_json(record)

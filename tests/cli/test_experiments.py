@@ -71,7 +71,7 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     folds = json.loads(run_for_stdout(*in_folds, "--set", "validation=[]", "--set", "held_out=0.1"))
     assert folds["folds"] == [7, 9]
     assert len(folds["rows"][0]["f1"]["per_seed"]) == 2
-    with pytest.raises(SettingsError, match="there is no variant shorter"):
+    with pytest.raises(SettingsError, match="--variant: unknown variant shorter"):
         run_for_stdout(*one_by_one, "--variant", "shorter")
     shown = json.loads(run_for_stdout("compare", str(config), str(tmp_path / "variants.yaml"), "--test", corpus))
     assert shown["judged_on"] == corpus

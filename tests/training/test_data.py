@@ -18,10 +18,10 @@ from formnet.training.augmentation.words import augment
 from formnet.training.config import Augmentation
 from formnet.training.data import (
     HeadData,
+    add_teacher_labels,
     hold_out,
-    label_the_rest,
+    load_readings,
     load_training_data,
-    read_again,
     with_segment_boxes,
 )
 from plain_documents import words_and_boxes
@@ -187,7 +187,7 @@ def test_load_training_data_canonical_labels_share_a_head(vocabulary: Path, tmp_
     assert [head.scheme.unknown_types(document) for document in head.training] == [None] * 4
 
 
-def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_path: Path) -> None:
+def test_add_teacher_labels_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_path: Path) -> None:
     (invoice,) = read(ROOT / "examples/invoice.pdf")
     taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
     number = next(entity for entity in taught.entities if entity.label == "invoice_number")
@@ -199,7 +199,7 @@ def test_label_the_rest_adds_labels_that_the_corpus_lacks(vocabulary: Path, tmp_
     (head,) = load_training_data(small_run(vocabulary, tmp_path, corpus=corpus, **settings)).values()
     assert all(len(document.entities) == 2 for document in head.training)
     assert "vendor.name" not in head.scheme.entity_types
-    label_the_rest(head)
+    add_teacher_labels(head)
     assert head.scheme.entity_types[:2] == ("due_date", "invoice_number")
     assert {"vendor.name", "line_items.total"} <= {*head.scheme.entity_types}
     assert head.training
@@ -221,12 +221,14 @@ def teach(document: Document, vocabulary: Path, folder: Path) -> Document:
     corpus = write_corpus(folder, "a", document)
     settings = {"labels": "canonical", "loss": "crf", "teachers": {"jsonl": "invoices"}}
     (head,) = load_training_data(small_run(vocabulary, folder, corpus=corpus, **settings)).values()
-    label_the_rest(head)
+    add_teacher_labels(head)
     (labeled,) = head.training
     return labeled
 
 
-def test_label_the_rest_moves_label_to_the_occurrence_that_the_teacher_finds(vocabulary: Path, tmp_path: Path) -> None:
+def test_add_teacher_labels_moves_label_to_the_occurrence_that_the_teacher_finds(
+    vocabulary: Path, tmp_path: Path
+) -> None:
     (invoice,) = read(ROOT / "examples/invoice.pdf")
     taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
     total = next(entity for entity in taught.entities if entity.label == "total")
@@ -294,16 +296,16 @@ def test_load_training_data_readings_stay_on_the_side_of_their_document(
     assert all(document.fields == {"total": "9.00"} for document in head.held_out)
 
 
-def test_read_again_documents_without_values_or_with_equal_ids_raise(tmp_path: Path) -> None:
+def test_load_readings_documents_without_values_or_with_equal_ids_raise(tmp_path: Path) -> None:
     readings = write_readings(tmp_path, "a")
     with pytest.raises(SettingsError, match="'a' has no keyed-in values"):
-        read_again([one_page("a", "total")], readings)
+        load_readings([one_page("a", "total")], readings)
     document = replace(one_page("a", "total"), fields={"total": "9.00"})
     with pytest.raises(SettingsError, match="several documents have the same ID"):
-        read_again([document, document], readings)
+        load_readings([document, document], readings)
 
 
-def test_label_the_rest_does_not_move_label_onto_another(vocabulary: Path, tmp_path: Path) -> None:
+def test_add_teacher_labels_does_not_move_label_onto_another(vocabulary: Path, tmp_path: Path) -> None:
     (invoice,) = read(ROOT / "examples/invoice.pdf")
     taught = next(Extractor.from_pretrained("invoices").annotate([invoice]))
     name = next(entity for entity in taught.entities if entity.label == "vendor.name")

@@ -27,7 +27,7 @@ def train(config: Config, override: Overrides = None, resume: Resume = True) -> 
 
 
 def distill(config: Config, override: Overrides = None, resume: Resume = True) -> None:
-    """Train a model on what others predict for documents without labels."""
+    """Train a model on the tag probabilities of other models for unlabeled documents."""
     configure_runtime(training=True)
     from formnet.training import Distillation, load_settings
     from formnet.training.distill import distill as run_distillation

@@ -138,7 +138,7 @@ class FineTuning(Run):
     augmentation: Augmentation = Augmentation()
 
     @model_validator(mode="after")
-    def _canonical_labels_need_crf(self) -> "FineTuning":
+    def _check_canonical_labels(self) -> "FineTuning":
         if self.labels == "canonical" and self.loss != "crf":
             raise ValueError("labels: canonical needs loss: crf, which allows for labels that a corpus does not have")
         if self.teachers and self.labels != "canonical":
@@ -153,7 +153,7 @@ class FineTuning(Run):
 
 
 class Distillation(Run):
-    """Training on what other models predict for documents without labels."""
+    """Training on the tag probabilities of other models for unlabeled documents."""
 
     init: InitConfig = InitConfig(checkpoint=Path("base"))
     teachers: tuple[Path, ...] = Field(min_length=1)  # models with the same labels, whose tag scores are averaged
@@ -183,7 +183,7 @@ RunType = TypeVar("RunType", bound=Run)
 
 def load_settings(run_type: type[RunType], file: Path, overrides: Sequence[str] = ()) -> RunType:
     """Load settings from a YAML file; overrides have the form `seed=3` or `optimization.learning_rate=3e-5`."""
-    data = _read_yaml(file)
+    data = read_yaml(file)
     for override in overrides:
         _override(data, override)
     return make_settings(run_type, data, str(file))
@@ -191,10 +191,11 @@ def load_settings(run_type: type[RunType], file: Path, overrides: Sequence[str] 
 
 def is_pretraining(file: Path) -> bool:
     """Return whether a YAML file has settings of pre-training, which has pages instead of a corpus."""
-    return "pages" in _read_yaml(file)
+    return "pages" in read_yaml(file)
 
 
-def _read_yaml(file: Path) -> dict[str, Any]:
+def read_yaml(file: Path) -> dict[str, Any]:
+    """Read a YAML file with a mapping."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

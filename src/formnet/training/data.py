@@ -108,7 +108,7 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     given = list(corpus)
     num_given = len(given)
     if kind in run.readings:
-        given += read_again(given, run.readings[kind], run.order)
+        given += load_readings(given, run.readings[kind], run.order)
     documents = with_entities(given, "all" if run.label_all_occurrences else "best")
     if run.caption_labels:
         documents = [with_captions(d, run.caption_labels) if d.fields else d for d in documents]
@@ -128,7 +128,7 @@ def _load_corpus(run: FineTuning, spec: str) -> HeadData:
     return HeadData(scheme, documents, [], single_valued, {kind}, documents[num_given:])
 
 
-def label_the_rest(head: HeadData) -> None:
+def add_teacher_labels(head: HeadData) -> None:
     """Add the predictions of teachers to training documents, for labels that their corpus lacks.
 
     The head gets these labels. Words with a label of the corpus keep it, except that a teacher chooses between
@@ -168,12 +168,12 @@ def _complete(document: Document, predicted: Document) -> Document:
 
 
 def _same_value(entity: Entity, others: Sequence[Entity]) -> Entity | None:
-    """Return the entity with the same label and value: one in the same place or else the surest, or None."""
+    """Return the entity with the same label and value: one in the same place or else the most confident, or None."""
     same = [other for other in others if other.label == entity.label and values_match(entity.text, other.text)]
     return max(same, key=lambda other: (not {*other.words}.isdisjoint(entity.words), other.score or 0), default=None)
 
 
-def read_again(documents: Sequence[Document], file: Path, order: Order = "given") -> list[Document]:
+def load_readings(documents: Sequence[Document], file: Path, order: Order = "given") -> list[Document]:
     """Return the documents that have a reading in a file of `formnet data read`, with its words.
 
     Labels are located by their values, so the documents must have keyed-in values.

@@ -1,9 +1,7 @@
-"""Distillation: training on the tag probabilities that other models predict for documents without labels."""
+"""Distillation: training on the tag probabilities of other models for unlabeled documents."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -20,12 +18,11 @@ from formnet.modeling.crf import forward_backward
 from formnet.training.config import Distillation
 from formnet.training.ensemble import Ensemble
 from formnet.training.initialization import initialize
-from formnet.training.run_directory import DONE, claim_run_directory
-from formnet.training.sampling import BucketBatchSampler, TaughtDataset, collate_examples
+from formnet.training.run_directory import claim_run_directory, compute_origin, mark_done
+from formnet.training.sampling import TaughtDataset, make_document_dataloader
 from formnet.training.trainer import (
     FormNetTrainer,
     limit_threads,
-    make_dataloader,
     process_count,
     process_rank,
 )
@@ -54,25 +51,23 @@ def distill(run: Distillation, *, resume: bool = True) -> Extractor:
     ]
     dataset = TaughtDataset(encoded, run.token_mask, mask_id(tokenizer), run.seed)
     rank, num_processes = process_rank(), process_count()
-    lengths = [len(document) for document in encoded]
-    sampler = BucketBatchSampler(lengths, run.optimization, run.epochs, run.seed, rank, num_processes)
-    steps = -(-len(sampler) // run.optimization.gradient_accumulation_steps)
+    loader = make_document_dataloader(run, dataset, extractor.encoder.padding_id)
+    steps = -(-len(loader) // run.optimization.gradient_accumulation_steps)
     if rank == 0:
-        claim_run_directory(run, resume=resume, origin={"processes": num_processes})
+        origin = compute_origin(run.init, {("", ""): documents}, run.teachers)
+        claim_run_directory(run, resume=resume, origin={**origin, "processes": num_processes})
         tokenizer.save(str(run.output / "tokenizer.json"))
-    collate_fn = partial(collate_examples, padding_id=extractor.encoder.padding_id)
     trainer = FormNetTrainer(
         run,
         initialized,
-        make_dataloader(dataset, batch_sampler=sampler, collate_fn=collate_fn),
+        loader,
         None,
         num_train_epochs=1,  # the sampler covers all epochs
         logging_steps=max(1, steps // 20),
     )
     trainer.run(resume=resume)
     if rank == 0:
-        done = {"seed": run.seed, "parameters": model.num_parameters()}
-        (run.output / DONE).write_text(json.dumps(done), encoding="utf-8")
+        mark_done(run, model.num_parameters())
     return extractor
 
 

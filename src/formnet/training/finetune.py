@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 
 import numpy as np
 import torch
@@ -24,15 +23,14 @@ from formnet.extraction.task import label_config
 from formnet.modeling import FormNetForTokenClassification
 from formnet.modeling.configuration import Task
 from formnet.training.config import FineTuning
-from formnet.training.data import HeadData, label_the_rest, load_training_data
+from formnet.training.data import HeadData, add_teacher_labels, load_training_data
 from formnet.training.initialization import InitializedModel, initialize
-from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, compute_origin
-from formnet.training.sampling import BucketBatchSampler, DocumentDataset, collate_examples
+from formnet.training.run_directory import HELD_OUT, claim_run_directory, finetuning_origin, mark_done
+from formnet.training.sampling import DocumentDataset, make_document_dataloader
 from formnet.training.trainer import (
     EvalFn,
     FormNetTrainer,
     limit_threads,
-    make_dataloader,
     process_count,
     process_rank,
 )
@@ -45,9 +43,9 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     heads = load_training_data(run)
     if schema is not None:
         _check_schema(schema, heads)
-    origin = compute_origin(run.init, heads)
+    origin = finetuning_origin(run.init, heads)
     for head in heads.values():
-        label_the_rest(head)
+        add_teacher_labels(head)
     set_seed(run.seed)
     single_value_heads = [name for name, head in heads.items() if head.single_valued]
     schemes = {name: head.scheme for name, head in heads.items()}
@@ -88,10 +86,8 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     training = [head.training for head in heads.values()]
     dataset = DocumentDataset(training, encoders, run.augmentation, run.seed)
     rank, num_processes = process_rank(), process_count()
-    lengths = [len(document) for document in dataset.encoded]
-    sampler = BucketBatchSampler(lengths, run.optimization, run.epochs, run.seed, rank, num_processes)
-    steps = -(-len(sampler) // run.optimization.gradient_accumulation_steps)
-    collate_fn = partial(collate_examples, padding_id=encoders[0].padding_id)
+    loader = make_document_dataloader(run, dataset, encoders[0].padding_id)
+    steps = -(-len(loader) // run.optimization.gradient_accumulation_steps)
     held_out = [head.held_out for head in heads.values()]
     if rank == 0:
         claim_run_directory(run, resume=resume, origin={**origin, "processes": num_processes})
@@ -102,7 +98,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
     trainer = FormNetTrainer(
         run,
         initialized,
-        make_dataloader(dataset, batch_sampler=sampler, collate_fn=collate_fn),
+        loader,
         _make_eval_fn(extractor, held_out) if any(held_out) else None,
         num_train_epochs=1,  # the sampler covers all epochs
         eval_steps=max(1, round(steps * run.eval_every / run.epochs)),
@@ -123,8 +119,7 @@ def finetune(run: FineTuning, *, resume: bool = True) -> Extractor:
         }
         (run.output / HELD_OUT).write_text(json.dumps(summary, indent=2), encoding="utf-8")
     if rank == 0:
-        done = {"seed": run.seed, "parameters": model.num_parameters()}
-        (run.output / DONE).write_text(json.dumps(done), encoding="utf-8")
+        mark_done(run, model.num_parameters())
     return extractor
 
 

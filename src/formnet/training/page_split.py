@@ -50,7 +50,7 @@ class PageSplit:
 
     @classmethod
     def load(cls, folder: Path) -> "PageSplit":
-        """Read what `save` wrote."""
+        """Load a split that `save` wrote."""
         left_out = json.loads((folder / LEFT_OUT).read_text(encoding="utf-8"))["pages"]
         held_out = folder / HELD_OUT_PAGES
         pages = [LeftOut(Path(file).name, page, reason) for file, page, reason in left_out]

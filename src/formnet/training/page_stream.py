@@ -1,4 +1,4 @@
-"""Endless stream of masked pages for pre-training, which can be resumed without reading what it has passed."""
+"""Endless stream of masked pages for pre-training. Resuming skips earlier pages without parsing them."""
 
 import json
 from collections import deque

@@ -105,7 +105,7 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
 
 
 def loss_curve(run: PreTraining, history: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the training loss, the loss and accuracy on held-out pages by step, and what the graph contributes."""
+    """Return the training loss, loss and accuracy on held-out pages by step, and the scores with the graph edited."""
     suffixes = ["", *(f"_{order}" for order in run.eval_orders[1:])]
     names = [f"{name}{suffix}" for suffix in suffixes for name in ("loss", "accuracy")]
     file = run.output / HELD_OUT

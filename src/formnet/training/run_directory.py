@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -29,7 +29,7 @@ _ORIGIN_CHANGES = {
     "teachers": "other teachers",
     "processes": "another number of processes",
 }
-_REMEDY = "Choose another output, or start over: formnet train --no-resume, or remove the folder."
+_REMEDY = "Choose another output, pass --no-resume to start over, or remove the folder."
 
 
 def claim_run_directory(run: Run, *, resume: bool, origin: Mapping[str, str | int] | None = None) -> None:
@@ -94,23 +94,39 @@ def changed_settings(old: dict[str, Any], run: Run) -> list[str]:
 Origin = dict[str, str | int]
 
 
-def compute_origin(init: InitConfig, heads: Mapping[str, HeadData]) -> Origin:
+def finetuning_origin(init: InitConfig, heads: Mapping[str, HeadData]) -> Origin:
     """Compute hashes of the labeled documents, of the initial checkpoint and of the teachers."""
+    documents = {
+        (name, split): part
+        for name, head in heads.items()
+        for split, part in (("training", head.training), ("held out", head.held_out))
+    }
+    return compute_origin(init, documents, sorted({teacher for head in heads.values() for teacher in head.taught}))
+
+
+def compute_origin(
+    init: InitConfig, documents: Mapping[tuple[str, str], Iterable[Document]], teachers: Iterable[Path]
+) -> Origin:
+    """Compute hashes of the documents by head and split, of the initial checkpoint and of the teachers."""
     digest = sha256()
-    for name, head in heads.items():
-        for split, documents in (("training", head.training), ("held out", head.held_out)):
-            for document in documents:
-                digest.update(_serialize(name, split, document))
-                digest.update(document.boxes.tobytes())
+    for (head, split), part in documents.items():
+        for document in part:
+            digest.update(_serialize(head, split, document))
+            digest.update(document.boxes.tobytes())
     origin: Origin = {"documents": digest.hexdigest()}
     # A finished run can be loaded without its initial checkpoint and teachers.
-    teachers = sorted({teacher for head in heads.values() for teacher in head.taught})
     for name, models in (("start", [init.checkpoint] if init.checkpoint else []), ("teachers", teachers)):
         with suppress(SettingsError):
             hashes = [_hash_weights(model) for model in models]
             if any(hashes):
                 origin[name] = " ".join(hashes)
     return origin
+
+
+def mark_done(run: Run, parameters: int) -> None:
+    """Write the marker of a finished run."""
+    done = {"seed": run.seed, "parameters": parameters}
+    (run.output / DONE).write_text(json.dumps(done), encoding="utf-8")
 
 
 def _hash_weights(model: Path) -> str:

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset, Sampler
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 from formnet.document import Document
 from formnet.encoding import EncodedDocument, Encoder, buckets, collate
 from formnet.encoding.collate import IGNORE_INDEX
 from formnet.encoding.tokenizer import mask_id
 from formnet.training.augmentation.words import augment
-from formnet.training.config import Augmentation, Optimization
+from formnet.training.config import Augmentation, Distillation, FineTuning, Optimization
+from formnet.training.trainer import make_dataloader, process_count, process_rank
 
 TensorBatch = dict[str, Tensor]
 
@@ -25,6 +27,15 @@ class SampleIndex(NamedTuple):
     epoch: int
     document: int
     filler: bool = False  # fills a process's empty share of a batch and has no loss
+
+
+def make_document_dataloader(
+    run: FineTuning | Distillation, dataset: "DocumentDataset | TaughtDataset", padding_id: int
+) -> "DataLoader[Any]":
+    """Create the data loader of this process, with the batches of all epochs."""
+    lengths = [len(document) for document in dataset.encoded]
+    sampler = BucketBatchSampler(lengths, run.optimization, run.epochs, run.seed, process_rank(), process_count())
+    return make_dataloader(dataset, batch_sampler=sampler, collate_fn=partial(collate_examples, padding_id=padding_id))
 
 
 class BucketBatchSampler(Sampler[list[SampleIndex]]):
@@ -80,7 +91,7 @@ class DocumentDataset(Dataset[Example]):
         self.mask_id = mask_id(encoders[0].tokenizer) if settings.token_mask else None
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.encoded)
 
     def __getitem__(self, index: SampleIndex) -> Example:
         (document, head), encoded = self.documents[index.document], self.encoded[index.document]
@@ -96,14 +107,14 @@ class TaughtDataset(Dataset[Example]):
     """Encoded documents whose labels are tag probabilities [W, T] of a teacher."""
 
     def __init__(self, documents: Sequence[EncodedDocument], token_mask: float, mask_id: int, seed: int) -> None:
-        self.documents, self.token_mask, self.mask_id, self.seed = documents, token_mask, mask_id, seed
+        self.encoded, self.token_mask, self.mask_id, self.seed = documents, token_mask, mask_id, seed
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.encoded)
 
     def __getitem__(self, index: SampleIndex) -> Example:
         generator = np.random.default_rng([self.seed, index.epoch, index.document])
-        encoded = mask_tokens(self.documents[index.document], self.token_mask, self.mask_id, generator)
+        encoded = mask_tokens(self.encoded[index.document], self.token_mask, self.mask_id, generator)
         return Example(without_labels(encoded) if index.filler else encoded, 0)
 
 

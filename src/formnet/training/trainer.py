@@ -182,9 +182,8 @@ def _arguments(run: Run, evaluates: bool, **more: Any) -> TrainingArguments:
         disable_tqdm=True,
         **{"report_to": "tensorboard", **checkpointing, **more},
     )
-    if (
-        arguments.n_gpu > 1
-    ):  # DataParallel would split batches and average losses wrongly; use torchrun for several GPUs
+    # DataParallel would split batches and average losses wrongly; use torchrun for several GPUs.
+    if arguments.n_gpu > 1:
         arguments._n_gpu = 1
     return arguments
 

@@ -25,9 +25,7 @@ def test_run_trial_changed_labels_raises(vocabulary: Path, tmp_path: Path) -> No
     first, *others = documents[0].entities
     write([replace(documents[0], entities=(replace(first, label=others[0].label), *others)), *documents[1:]], file)
     for train in (finetune, run_trial):
-        with pytest.raises(
-            SettingsError, match=r"other documents or labels\. .* start over: formnet train --no-resume"
-        ):
+        with pytest.raises(SettingsError, match=r"other documents or labels\. .* pass --no-resume to start over"):
             train(run)
     finetune(run, resume=False)
     with pytest.MonkeyPatch.context() as patch:

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from formnet.errors import SettingsError
 from formnet.evaluation.evaluate import headline_f1
-from formnet.training.config import FineTuning, load_settings
+from formnet.training.config import FineTuning, load_settings, read_yaml
 from formnet.training.experiments.structure import summarize_structure
 from formnet.training.experiments.trial import (
     for_variant,
@@ -27,11 +26,8 @@ HELD_OUT_DOCUMENTS = "the held-out part of training"
 
 def read_variants(file: Path) -> dict[str, list[str]]:
     """Read a YAML file that maps names of variants to lists of overrides."""
-    try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"{file}: cannot be read as YAML: {error}.") from error
-    if not isinstance(data, dict) or not all(isinstance(value, list) for value in data.values()):
+    data = read_yaml(file)
+    if not all(isinstance(value, list) for value in data.values()):
         raise SettingsError(f"{file}: expected names of variants, each with a list of settings such as epochs=10.")
     return {str(name): [str(item) for item in items] for name, items in data.items()}
 

@@ -34,7 +34,7 @@ def compare_pretraining(
 
 
 def summarize(curves: Iterable[Mapping[str, Any]]) -> Record:
-    """Return the final scores over seeds, what the graph contributes to them, and the curve of each seed."""
+    """Return the final scores over seeds, the scores with the graph edited, and the curve of each seed."""
     curves = sorted(curves, key=lambda curve: curve["seed"])
     last = [curve["held_out"][-1] for curve in curves]
     use = [curve["graph_use"] for curve in curves if "graph_use" in curve]

@@ -13,7 +13,7 @@ MAX_EPOCH_FACTOR = 10
 
 
 def learning_curve(run: FineTuning, test: str, sizes: Sequence[int], seeds: Sequence[int]) -> dict[str, Any]:
-    """Train on subsets of the given sizes and on all documents; return one row, with what the model starts from.
+    """Train on subsets of the given sizes and on all documents; return one row, with the name of the initial weights.
 
     Smaller subsets get more epochs, for about the same number of steps.
     """

@@ -16,7 +16,7 @@ def choose_variants(chosen: Collection[str], available: Collection[str]) -> list
     """Return the chosen variants in their usual order, or all if none is chosen."""
     unknown = sorted({*chosen} - {*available})
     if unknown:
-        raise SettingsError(f"there is no variant {', '.join(unknown)}. Use one of {', '.join(available)}.")
+        raise SettingsError(f"--variant: unknown variant {', '.join(unknown)}. Use one of {', '.join(available)}.")
     return [name for name in available if name in chosen or not chosen]
 
 

@@ -15,7 +15,7 @@ from formnet.training.experiments.trial import (
     mean_and_std,
     parameter_count,
     run_trial,
-    score,
+    score_documents,
     score_trial,
 )
 
@@ -33,7 +33,9 @@ def run_seeds(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence
 
     held_out = [held_out_f1(trial) for trial in runs]
     unseen = scores[0][first]["not_in_training"]["documents"]
-    ensemble = score(Ensemble([run_trial(trial) for trial in runs]), run, test) if len(runs) > 1 else {}
+    ensemble = (
+        score_documents(Ensemble([run_trial(trial) for trial in runs]), run, test, [first]) if len(runs) > 1 else {}
+    )
     exact = {}
     if kind == "fields":
         exact = {"exact_string": mean_and_std([score[first][kind]["exact_string"]["f1"] for score in scores])}
@@ -61,7 +63,7 @@ def run_seeds(run: FineTuning, test: str, seeds: Sequence[int], orders: Sequence
         "spans": mean_and_std(values("entities", "f1")),
         "by_order": {order: mean_and_std(values(kind, "f1", order)) for order in orders},
         "words_by_order": {order: mean_and_std(values("words", "f1", order)) for order in orders},
-        **({"ensemble": ensemble["given"][kind]["f1"]} if ensemble else {}),
+        **({"ensemble": ensemble[first][kind]["f1"]} if ensemble else {}),
         **exact,
         "interval_per_seed": [score[first][kind]["interval"] for score in scores],
         "ece": mean_and_std([score[first]["calibration"]["ece"] for score in scores]),

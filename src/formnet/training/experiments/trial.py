@@ -17,7 +17,7 @@ from formnet.extraction.extractor import Extractor
 from formnet.training.config import FineTuning, RunType
 from formnet.training.data import load_training_data, with_segment_boxes
 from formnet.training.finetune import finetune
-from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, compute_origin
+from formnet.training.run_directory import DONE, HELD_OUT, claim_run_directory, finetuning_origin
 from formnet.training.trainer import process_count
 
 
@@ -26,7 +26,7 @@ def run_trial(run: FineTuning) -> Extractor:
     if process_count() > 1:
         raise SettingsError("experiments run in one process. Under torchrun, call formnet train with each seed.")
     if (run.output / DONE).is_file():
-        claim_run_directory(run, resume=True, origin=compute_origin(run.init, load_training_data(run)))
+        claim_run_directory(run, resume=True, origin=finetuning_origin(run.init, load_training_data(run)))
         options = {"max_batch_tokens": run.optimization.max_batch_tokens, "bf16": run.optimization.bf16}
         return Extractor.from_pretrained(run.output, **options)
     return finetune(run)
@@ -52,10 +52,12 @@ def held_out_metrics(run: FineTuning) -> dict[str, dict[str, Any]]:
 
 def score_trial(run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
     """Train, and compute metrics on the test documents in each reading order."""
-    return score(run_trial(run), run, test, orders)
+    return score_documents(run_trial(run), run, test, orders)
 
 
-def score(extractor: Extractor, run: FineTuning, test: str, orders: Sequence[Order] = ("given",)) -> dict[str, Any]:
+def score_documents(
+    extractor: Extractor, run: FineTuning, test: str, orders: Sequence[Order] = ("given",)
+) -> dict[str, Any]:
     """Compute metrics of a model that was trained with these settings on the test documents in each reading order."""
     training = [document for spec in run.corpus for document in open_corpus(spec)]
     duplicates = near_duplicates(open_corpus(test), training)
