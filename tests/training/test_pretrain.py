@@ -12,12 +12,20 @@ from safetensors.torch import load_file
 from command_line import run_for_stdout
 from formnet.document import Document
 from formnet.document.builder import DocumentBuilder
+from formnet.encoding import Encoder
 from formnet.errors import SettingsError
+from formnet.io.readers import read
 from formnet.io.writers import write
 from formnet.modeling import FormNetForMaskedLM, FormNetForTokenClassification
 from formnet.training.config import PreTraining, is_pretraining, make_settings
 from formnet.training.experiments.compare_pretraining import compare_pretraining
+from formnet.training.hidden_positions import (
+    FormNetForHiddenPositions,
+    collate_positions,
+    hide_positions,
+)
 from formnet.training.initialization import initialize
+from formnet.training.masked_lm import Masker, masked_batch
 from formnet.training.pretrain import pretrain
 from formnet.training.run_directory import last_checkpoint, read_state
 from formnet.training.trainer import SaveByTime
@@ -159,3 +167,27 @@ def test_pretrain_reduces_loss_and_initializes_finetuning(
     pretrained = FormNetForMaskedLM.from_pretrained(run.output)
     assert torch.equal(model.formnet.token_embeddings.weight, pretrained.formnet.token_embeddings.weight)
     assert torch.equal(model.formnet.layers[1].expand.weight, pretrained.formnet.layers[1].expand.weight)
+
+
+def test_pretrain_learns_hidden_positions_and_other_models_start_from_it(
+    different_pages: list[Path], vocabulary: Path, tmp_path: Path
+) -> None:
+    def position_loss(steps: int) -> float:
+        run = small_pretraining(
+            different_pages, vocabulary, tmp_path / str(steps), steps=steps, hidden_positions=0.5, held_out_pages=0
+        )
+        pretrain(run)
+        start = run.init.model_copy(update={"checkpoint": run.output, "size": None, "tokenizer": None, "overrides": {}})
+        assert not initialize(start, run.optimization, FormNetForMaskedLM).new_parameters
+        assert initialize(start, run.optimization, FormNetForTokenClassification).model
+        loaded = initialize(start, run.optimization, FormNetForHiddenPositions)
+        encoder, generator = Encoder(loaded.tokenizer), np.random.default_rng(0)
+        hidden = [hide_positions(page, 0.5, generator) for file in different_pages for page in read(file)]
+        batch = masked_batch([encoder(page) for page, _ in hidden], Masker(loaded.tokenizer), generator, encoder)
+        positions = collate_positions([own for _, own in hidden], batch["word_ids"])
+        with torch.no_grad():
+            both = loaded.model.eval()(**batch, positions=positions).loss
+            text = loaded.model(**batch).loss
+        return float((both - text) * (batch["labels"] >= 0).sum() / (positions >= 0).sum())
+
+    assert position_loss(80) < 2.5 < position_loss(1)

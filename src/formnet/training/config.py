@@ -171,6 +171,7 @@ class PreTraining(Run, ReadingOrders):
     steps: int = Field(ge=1)
     mlm_probability: float = Field(0.15, gt=0, lt=1)
     whole_words: bool = True  # mask all tokens of a word
+    hidden_positions: Probability = 0  # share of words whose position on the page is hidden, and predicted
     shuffle_buffer: int = Field(1024, ge=1)  # pages
     held_out_pages: int = Field(0, ge=0)  # per file, from its start, rounded up to complete documents
     exclude: Corpora = ()  # corpora whose documents, and near-duplicates of their pages, are not trained on

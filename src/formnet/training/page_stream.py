@@ -20,6 +20,7 @@ from formnet.errors import SettingsError
 from formnet.io.readers import count_documents
 from formnet.training.augmentation.words import augment
 from formnet.training.config import Augmentation
+from formnet.training.hidden_positions import collate_positions, hide_positions
 from formnet.training.masked_lm import Masker, masked_batch
 from formnet.training.page_split import read_numbered_pages
 from formnet.training.sampling import TensorBatch
@@ -122,7 +123,8 @@ class PageStream(IterableDataset[TensorBatch]):
 
     Randomness depends only on the seed and the position in the stream, so that a run can be resumed: the stream starts
     at the last known position before batch `skip_batches`, and does not return the batches before it. `raster` and
-    `shuffled` are the shares of pages whose words are read in these orders.
+    `shuffled` are the shares of pages whose words are read in these orders, and `hidden_positions` that of words whose
+    position is hidden.
     """
 
     def __init__(
@@ -140,12 +142,14 @@ class PageStream(IterableDataset[TensorBatch]):
         num_processes: int = 1,
         raster: float = 0.0,
         shuffled: float = 0.0,
+        hidden_positions: float = 0.0,
     ) -> None:
         self.files, self.encoder, self.masker = tuple(files), encoder, masker
         self.max_batch_tokens, self.max_batch_documents = max_batch_tokens, max_batch_documents
         self.seed, self.shuffle_buffer, self.left_out = seed, shuffle_buffer, frozenset(left_out)
         self.rank, self.num_processes = rank, num_processes
         self.augmentation = Augmentation(raster=raster, shuffled=shuffled)
+        self.hidden_positions = hidden_positions
         self.skip_batches = 0
         self.positions: deque[StreamPosition] = deque(maxlen=_KEPT_POSITIONS)
 
@@ -173,7 +177,11 @@ class PageStream(IterableDataset[TensorBatch]):
     def _masked_batch(self, pages: Sequence[Document], generator: np.random.Generator) -> TensorBatch:
         if self.augmentation.any:
             pages = [augment(page, self.augmentation, generator) for page in pages]
-        return masked_batch([self.encoder(page) for page in pages], self.masker, generator, self.encoder)
+        if not self.hidden_positions:
+            return masked_batch([self.encoder(page) for page in pages], self.masker, generator, self.encoder)
+        hidden = [hide_positions(page, self.hidden_positions, generator) for page in pages]
+        batch = masked_batch([self.encoder(page) for page, _ in hidden], self.masker, generator, self.encoder)
+        return {**batch, "positions": collate_positions([own for _, own in hidden], batch["word_ids"])}
 
     @cached_property
     def _document_counts(self) -> NDArray[np.float64]:

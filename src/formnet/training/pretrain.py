@@ -16,6 +16,7 @@ from formnet.encoding.graph_edits import GRAPH_EDITS, edit_graph
 from formnet.errors import SettingsError
 from formnet.modeling import FormNetForMaskedLM
 from formnet.training.config import PreTraining
+from formnet.training.hidden_positions import FormNetForHiddenPositions
 from formnet.training.initialization import initialize
 from formnet.training.masked_lm import Masker, masked_batch
 from formnet.training.page_split import PageSplit, copy_words, split_pages
@@ -49,7 +50,8 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         raise SettingsError("pages: two files have the same name. Rename one.")
     limit_threads(run.threads)
     set_seed(run.seed)
-    initialized = initialize(run.init, run.optimization, FormNetForMaskedLM)
+    network = FormNetForHiddenPositions if run.hidden_positions else FormNetForMaskedLM
+    initialized = initialize(run.init, run.optimization, network)
     tokenizer = initialized.tokenizer
     encoder = Encoder(tokenizer, segments=initialized.model.config.segments)
     masker = Masker(tokenizer, run.mlm_probability, whole_words=run.whole_words)
@@ -71,6 +73,7 @@ def pretrain(run: PreTraining, *, resume: bool = True) -> dict[str, Any]:
         num_processes=num_processes,
         raster=run.raster,
         shuffled=run.shuffled,
+        hidden_positions=run.hidden_positions,
     )
     if rank == 0:
         tokenizer.save(str(run.output / "tokenizer.json"))
