@@ -62,7 +62,7 @@ def test_train_evaluate_and_experiments_run_end_to_end(tmp_path: Path, examples:
     one_by_one = ("compare", str(config), str(tmp_path / "variants.yaml"), "--out", str(tmp_path / "compared.json"))
     for name in ("longer", "as it is"):
         rows = json.loads(run_for_stdout(*one_by_one, "--variant", name))["rows"]
-    assert [(row["variant"], row["f1"], "commit" in row) for row in rows] == [
+    assert [(row["variant"], row["f1"], {"commit", "command"} <= row.keys()) for row in rows] == [
         (row["variant"], row["f1"], row["variant"] == "longer") for row in reversed(compared["rows"])
     ]
     in_folds = (*one_by_one[:3], "--variant", "as it is", "--fold", "7", "--fold", "9")  # a document each

@@ -38,10 +38,11 @@ def read_rows(out: Path | None) -> Record | None:
 
 
 def merge_rows(new: Record, earlier: Record | None, key: Callable[[Record], Any]) -> Record:
-    """Replace the earlier rows that were measured again, and add the commit of the earlier results to the others."""
+    """Replace the earlier rows that were measured again, and add commit and command of the earlier results to others."""
     if earlier is None:
         return new
     new_rows = {key(row): row for row in new["rows"]}
-    earlier_rows = [{"commit": earlier["commit"], **row} for row in earlier["rows"]]
+    provenance = {name: earlier[name] for name in ("commit", "command") if name in earlier}
+    earlier_rows = [row if "commit" in row else {**provenance, **row} for row in earlier["rows"]]
     rows = [new_rows.pop(key(row), row) for row in earlier_rows]
     return {**new, "rows": [*rows, *new_rows.values()]}
