@@ -38,7 +38,7 @@ def read_rows(out: Path | None) -> Record | None:
 
 
 def merge_rows(new: Record, earlier: Record | None, key: Callable[[Record], Any]) -> Record:
-    """Replace the earlier rows that were measured again, and add commit and command of the earlier results to others."""
+    """Replace the earlier rows that were measured again, and add the earlier commit and command to the others."""
     if earlier is None:
         return new
     new_rows = {key(row): row for row in new["rows"]}
