@@ -28,6 +28,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "curve": scores.curve,
     "base": scores.pretraining,
     "graph-use": graph_use.models,
+    "graph-use-before": graph_use.models,
     "pretrain-designs": graph_use.pretraining_variants,
     "pretrain-variants": graph_use.pretraining_variants,
     "receipts-cord": scores.evaluation,
