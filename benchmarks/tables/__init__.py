@@ -29,6 +29,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "base": scores.pretraining,
     "graph-use": graph_use.models,
     "graph-use-before": graph_use.models,
+    "funsd-steps": scores.folds,
     "pretrain-designs": graph_use.pretraining_variants,
     "pretrain-variants": graph_use.pretraining_variants,
     "receipts-cord": scores.evaluation,

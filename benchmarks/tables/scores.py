@@ -145,6 +145,17 @@ def signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
 
 
+def folds(record: dict[str, Any]) -> str:
+    """Tabulate variants on folds of the training documents, with the mean difference to the first variant."""
+    rows = [("variant", *(f"F1, fold {fold}" for fold in record["folds"]), "mean", "difference")]
+    first = record["rows"][0]["f1"]
+    for row in record["rows"]:
+        f1 = (f"{100 * value:.2f}" for value in row["f1"]["per_seed"])
+        difference = "" if row["f1"] is first else _difference(first, row["f1"])
+        rows.append((row["variant"], *f1, f"{100 * row['f1']['mean']:.2f}", difference))
+    return table(rows)
+
+
 def choices_by_head(record: dict[str, Any]) -> str:
     """Tabulate variants on held-out documents by head."""
     heads = list(record["rows"][0]["heads"])

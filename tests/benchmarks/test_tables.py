@@ -53,6 +53,21 @@ def test_ablation_effects_pairs_seeds_and_shows_the_paper(tmp_path: Path) -> Non
     assert lines[10].startswith("| FUNSD | not pre-trained | Rich Attention alone |")
 
 
+def test_folds_table_compares_with_the_first_variant(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    rows = [
+        {"variant": "as configured", "f1": {"mean": 0.6, "per_seed": [0.5, 0.7]}},
+        {"variant": "changed", "f1": {"mean": 0.625, "per_seed": [0.55, 0.7]}},
+    ]
+    (tmp_path / "results" / "funsd-steps.json").write_text(json.dumps({"folds": [0, 2], "rows": rows}))
+    lines = render("funsd-steps", tmp_path).splitlines()
+    assert lines[0] == "| variant | F1, fold 0 | F1, fold 2 | mean | difference |"
+    assert lines[2:] == [
+        "| as configured | 50.00 | 70.00 | 60.00 |  |",
+        "| changed | 55.00 | 70.00 | 62.50 | +2.50 ± 3.54 |",
+    ]
+
+
 def test_graph_use_table_names_the_score_of_each_model(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     edits = {"as_is": 0.5, "messages_cut": 0.25}
